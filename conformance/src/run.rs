@@ -95,7 +95,7 @@ enum StepError {
     Given(String, Value),
     #[error("a given object has no apiVersion, kind or name")]
     Nameless,
-    #[error("the webhook {0} would be asked about what other cases do: select by `${{ns}}` or `${{unique}}`")]
+    #[error("the webhook or policy {0} would be asked about what other cases do: select by `${{ns}}` or `${{unique}}`")]
     Unscoped(String),
     #[error("`by` is neither `nobody` nor a map with a `token` or a `user`: {0}")]
     By(Value),
@@ -186,14 +186,14 @@ impl CasePlayer<'_> {
             webhooks.extensions().open(&self.unique, extensions);
             self.webhooks = Some(webhooks);
         }
-        let mut settle = false;
+        let mut settle = None;
         for object in &file.given {
             let object = fill_value(object, &self.variables)?;
             let path = given::collection(&object, &self.namespace).ok_or(StepError::Nameless)?;
             if let Some(webhook) = given::unscoped(&object) {
                 return Err(StepError::Unscoped(webhook.to_owned()));
             }
-            settle |= is_told_later(&path);
+            settle = settle.max(delay(&path));
             self.create(path, &object).await?;
             if object["kind"] == "CustomResourceDefinition" {
                 self.served(&object).await?;
@@ -202,8 +202,8 @@ impl CasePlayer<'_> {
                 self.passed_on(&object).await?;
             }
         }
-        if settle {
-            self.settle().await;
+        if let Some(delay) = settle {
+            self.settle(delay).await;
         }
         if let Some(webhooks) = self.webhooks {
             drop(webhooks.calls(&self.unique));
@@ -228,10 +228,14 @@ impl CasePlayer<'_> {
     }
 
     /// Waits until a write is in effect.
-    async fn settle(&mut self) {
+    async fn settle(&mut self, delay: Delay) {
         let within = self.target.takes_effect_within();
         if !within.is_zero() {
-            sleep(within).await;
+            sleep(match delay {
+                Delay::Informers => within,
+                Delay::Policies => within * POLICY_DELAYS,
+            })
+            .await;
         }
     }
 
@@ -297,8 +301,9 @@ impl CasePlayer<'_> {
         }
         noted.push(omitting(note, &step.omit));
         let line = fill(&step.request, &self.variables)?;
-        if step.settle || is_told_later(&line) && !line.starts_with("GET") {
-            self.settle().await;
+        let written = delay(&line).filter(|_| !line.starts_with("GET"));
+        if let Some(delay) = written.max(step.settle.then_some(Delay::Informers)) {
+            self.settle(delay).await;
         }
         if !reached {
             return Err(StepError::Until(json!(step.until)));
@@ -473,19 +478,40 @@ impl CasePlayer<'_> {
     }
 }
 
-/// Whether the request writes objects on which the real server acts only after its informers have seen them.
-fn is_told_later(request: &str) -> bool {
-    const RESOURCES: [&str; 8] = [
-        "admissionregistration.k8s.io",
-        "rbac.authorization.k8s.io",
-        "/limitranges",
-        "/resourcequotas",
-        "/runtimeclasses",
-        "/storageclasses",
-        "/ingressclasses",
-        "/priorityclasses",
-    ];
-    RESOURCES.iter().any(|part| request.contains(part))
+/// What the real server acts on only after its informers have seen it.
+const SEEN_LATER: [&str; 8] = [
+    "admissionregistration.k8s.io",
+    "rbac.authorization.k8s.io",
+    "/limitranges",
+    "/resourcequotas",
+    "/runtimeclasses",
+    "/storageclasses",
+    "/ingressclasses",
+    "/priorityclasses",
+];
+
+/// How many times longer than webhooks and roles admission policies take on the real server, which looks for new ones every second.
+const POLICY_DELAYS: u32 = 7;
+
+/// Why the real server acts on a write only after it has answered it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Delay {
+    /// Its informers have to see the object.
+    Informers,
+    /// Admission policies are read again every second.
+    Policies,
+}
+
+/// How long the real server may take to act on what a request writes; `None` if the write is in effect with its answer.
+fn delay(request: &str) -> Option<Delay> {
+    let names = |part: &str| request.contains(part);
+    if names("admissionpolic") {
+        Some(Delay::Policies)
+    } else if SEEN_LATER.into_iter().any(names) {
+        Some(Delay::Informers)
+    } else {
+        None
+    }
 }
 
 /// Escapes the characters of a path that a URI may not contain. Case files have paths without escapes.

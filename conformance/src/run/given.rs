@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-const CLUSTER_KINDS: [&str; 22] = [
+const CLUSTER_KINDS: [&str; 24] = [
     "APIService",
     "CSIDriver",
     "CSINode",
@@ -12,6 +12,8 @@ const CLUSTER_KINDS: [&str; 22] = [
     "CustomResourceDefinition",
     "FlowSchema",
     "IngressClass",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
     "MutatingWebhookConfiguration",
     "Namespace",
     "Node",
@@ -48,6 +50,9 @@ pub(super) fn collection(object: &Value, namespace: &str) -> Option<String> {
 /// where the rules cover cluster-scoped objects, which every namespace selector matches.
 pub(super) fn unscoped(object: &Value) -> Option<&str> {
     let kind = object["kind"].as_str()?;
+    if kind.ends_with("AdmissionPolicy") {
+        return unscoped_policy(object);
+    }
     if !kind.ends_with("WebhookConfiguration") {
         return None;
     }
@@ -67,6 +72,18 @@ pub(super) fn unscoped(object: &Value) -> Option<&str> {
         !selects(webhook, "objectSelector") && (reaches || !selects(webhook, "namespaceSelector"))
     })?;
     webhook["name"].as_str()
+}
+
+/// A policy is kept to its case by a selector, by names of resources or by groups that contain a unique text.
+fn unscoped_policy(object: &Value) -> Option<&str> {
+    let constraints = &object["spec"]["matchConstraints"];
+    let selects = |by: &str| constraints[by].as_object().is_some_and(|selector| !selector.is_empty());
+    let own = |rule: &Value| rule["resourceNames"].is_array() || rule["apiGroups"][0].as_str() > Some("");
+    let rules = constraints["resourceRules"].as_array();
+    let named = rules.is_some_and(|rules| rules.iter().all(own));
+    (!selects("namespaceSelector") && !selects("objectSelector") && !named)
+        .then(|| object["metadata"]["name"].as_str())
+        .flatten()
 }
 
 fn plural(kind: &str) -> String {

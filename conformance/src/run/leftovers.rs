@@ -15,7 +15,7 @@ use super::{CasePlayer, StepError, content};
 static KIND: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"kind"?: "?([A-Za-z]+)"#).expect("the pattern is valid"));
 
 /// Kinds as case files name them, and their collections. Webhooks come first, since they might refuse to delete the others.
-const OUTLIVING: [(&str, &str); 8] = [
+const OUTLIVING: [(&str, &str); 12] = [
     (
         "WebhookConfiguration",
         "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
@@ -23,6 +23,22 @@ const OUTLIVING: [(&str, &str); 8] = [
     (
         "WebhookConfiguration",
         "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    ),
+    (
+        "ValidatingAdmissionPolicy",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+    ),
+    (
+        "ValidatingAdmissionPolicy",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    ),
+    (
+        "MutatingAdmissionPolicy",
+        "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings",
+    ),
+    (
+        "MutatingAdmissionPolicy",
+        "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies",
     ),
     ("APIService", "/apis/apiregistration.k8s.io/v1/apiservices"),
     ("ClusterRole", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"),

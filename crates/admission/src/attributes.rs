@@ -149,9 +149,9 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// The variable `request` of match conditions: the request of a review without uid and objects, for an object shown
-    /// as `kind`.
-    pub(crate) fn to_variable(&self, kind: &GroupVersionKind) -> Value {
+    /// The variable `request` of expressions: the request of a review without uid and objects, for an object shown
+    /// as `kind` and a rule about `resource`.
+    pub(crate) fn to_variable(&self, kind: &GroupVersionKind, resource: &GroupVersionResource) -> Value {
         let mut map = Map::new();
         let mut put = |key: &str, value: Value| {
             map.insert(key.into(), value);
@@ -159,7 +159,7 @@ impl Attributes {
         // A field that is never set and has no omitempty.
         put("uid", "".into());
         put("kind", kind.to_value());
-        put("resource", self.resource.to_value());
+        put("resource", resource.to_value());
         put("requestKind", self.kind.to_value());
         put("requestResource", self.resource.to_value());
         for (key, text) in [

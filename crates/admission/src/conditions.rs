@@ -1,34 +1,32 @@
-//! Match conditions: expressions that narrow down what a webhook is called for (A6).
+//! Match conditions: expressions that narrow down what a webhook is called for or a policy is evaluated for (A6).
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use kubewright_apimachinery::errors::aggregate;
-use kubewright_cel::authorizer::{Authorize, ResourceCheck};
-use kubewright_cel::{Env, ErrorKind, Limits, ObjectType, Program, Type, Value as Cel, limits};
+use kubewright_cel::Value as Cel;
+use kubewright_cel::authorizer::Authorize;
 use serde_json::Value;
 
+use crate::activation::{Activation, Inputs};
 use crate::attributes::{Attributes, GroupVersionKind};
+use crate::environment::{Declarations, environment};
+use crate::expression::{CompileError, Expression, Returns, compile};
 use crate::webhook::FailurePolicy;
 
-/// What all conditions of a webhook may cost together, for one request.
+/// What all conditions of a webhook or of a policy may cost together, for one request.
 pub const MAX_COST: u64 = 2_500_000;
 
-const OUT_OF_BUDGET: &str =
-    "validation failed due to running out of cost budget, no further validation rules will be run";
+const DECLARATIONS: Declarations = Declarations {
+    params: false,
+    authorizer: true,
+    mutation: false,
+};
 
 /// The conditions of a webhook, compiled.
 #[derive(Debug, Default)]
 pub struct Conditions {
-    conditions: Vec<Condition>,
+    conditions: Vec<Expression>,
     ignore_errors: bool,
-}
-
-#[derive(Debug)]
-struct Condition {
-    expression: String,
-    /// The compiled expression, or why it cannot be compiled.
-    program: Result<Program, String>,
 }
 
 /// The variables that conditions are evaluated with.
@@ -50,10 +48,7 @@ impl Conditions {
         let conditions = conditions
             .map(|condition| {
                 let expression = condition.get("expression").and_then(Value::as_str).unwrap_or_default();
-                Condition {
-                    program: compile(expression),
-                    expression: expression.to_owned(),
-                }
+                Expression::new(environment(DECLARATIONS), expression, Returns::Bool)
             })
             .collect();
         Conditions {
@@ -73,207 +68,43 @@ impl Conditions {
         if self.conditions.is_empty() {
             return Ok(true);
         }
-        match self.evaluate(variables) {
+        let attributes = variables.attributes;
+        let request = attributes.to_variable(variables.kind, &attributes.resource);
+        let inputs = Inputs {
+            object: variables.object,
+            old: variables.old,
+            request: &request,
+            namespace: &Value::Null,
+            params: &Value::Null,
+            authorizer: Some((&variables.authorizer, attributes)),
+        };
+        match hold(&self.conditions, &Activation::new(&inputs, None)) {
             Err(_) if self.ignore_errors => Ok(false),
             decided => decided,
         }
     }
-
-    fn evaluate(&self, variables: &Variables<'_>) -> Result<bool, String> {
-        let request = variables.attributes.to_variable(variables.kind);
-        let attributes = variables.attributes;
-        let check = ResourceCheck {
-            group: attributes.resource.group.clone(),
-            resource: attributes.resource.resource.clone(),
-            subresource: attributes.subresource.clone(),
-            namespace: attributes.namespace.clone(),
-            name: attributes.name.clone(),
-            ..ResourceCheck::default()
-        };
-        let bound = [
-            ("object", Cel::from_json(variables.object)),
-            ("oldObject", Cel::from_json(variables.old)),
-            ("namespaceObject", Cel::Null),
-            ("request", Cel::from_json(&request)),
-            ("authorizer", Cel::authorizer(Arc::clone(&variables.authorizer))),
-            (
-                "authorizer.requestResource",
-                Cel::resource_check(Arc::clone(&variables.authorizer), check),
-            ),
-        ];
-        let (mut budget, mut one_fails, mut errors) = (MAX_COST, false, Vec::new());
-        for condition in &self.conditions {
-            match condition.evaluate(&bound, &mut budget)? {
-                Ok(holds) => one_fails |= !holds,
-                Err(error) => errors.push(error),
-            }
-        }
-        if one_fails {
-            return Ok(false);
-        }
-        aggregate(errors).map_or(Ok(true), Err)
-    }
 }
 
-impl Condition {
-    /// The outer error ends the evaluation of all conditions, the inner one is that of this condition.
-    fn evaluate<'a>(&'a self, bound: &[(&str, Cel<'a>)], budget: &mut u64) -> Result<Result<bool, String>, String> {
-        let program = match &self.program {
-            Ok(program) => program,
-            Err(why) => return Ok(Err(format!("compilation error: {why}"))),
-        };
-        let limits = Limits {
-            cost: limits::PER_CALL,
-            interrupted: None,
-        };
-        let evaluation = program.eval(bound, limits);
-        *budget = budget
-            .checked_sub(evaluation.cost)
-            .ok_or_else(|| OUT_OF_BUDGET.to_owned())?;
-        Ok(match evaluation.outcome {
-            Ok(Cel::Bool(holds)) => Ok(holds),
+/// Whether all of these hold, or why that is not known.
+pub(crate) fn hold<'a>(conditions: &'a [Expression], activation: &Activation<'a>) -> Result<bool, String> {
+    let (mut budget, mut one_fails, mut errors) = (MAX_COST, false, Vec::new());
+    for condition in conditions {
+        match activation.evaluate(condition, &mut budget)? {
+            Ok(Cel::Bool(holds)) => one_fails |= !holds,
             // Upstream compares with `false`, so that a value of another type counts as true.
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::Internal => return Err(error.message().to_owned()),
-            Err(error) => Err(format!(
-                "expression '{}' resulted in error: {}",
-                self.expression,
-                error.message()
-            )),
-        })
+            Ok(_) => {}
+            Err(error) => errors.push(error),
+        }
     }
+    if one_fails {
+        return Ok(false);
+    }
+    aggregate(errors).map_or(Ok(true), Err)
 }
 
 /// What is wrong with the expression of a condition, in upstream's words.
-pub fn check_expression(expression: &str) -> Result<(), String> {
-    compile(expression).map(|_| ())
-}
-
-fn compile(expression: &str) -> Result<Program, String> {
-    let program = environment()
-        .compile(expression)
-        .map_err(|issues| format!("compilation failed: {issues}"))?;
-    match program.output_type() {
-        Type::Bool => {}
-        other => return Err(format!("must evaluate to bool but got {other}")),
-    }
-    match program.defect() {
-        Some(defect) => Err(format!("program instantiation failed: {defect}")),
-        None => Ok(program),
-    }
-}
-
-/// The variables that conditions have, with their types.
-fn environment() -> &'static Env {
-    static ENV: OnceLock<Env> = OnceLock::new();
-    ENV.get_or_init(|| {
-        Env::kubernetes()
-            .with_variable("object", Type::Dyn)
-            .with_variable("oldObject", Type::Dyn)
-            .with_variable("namespaceObject", namespace())
-            .with_variable("request", request())
-            .with_authorizer()
-    })
-}
-
-fn object(name: &str, fields: &[(&str, Type)]) -> Type {
-    let fields: BTreeMap<String, Type> = fields
-        .iter()
-        .map(|(name, ty)| {
-            (
-                kubewright_cel::escape(name).map_or_else(|| (*name).to_owned(), Into::into),
-                ty.clone(),
-            )
-        })
-        .collect();
-    Type::Object(Arc::new(ObjectType {
-        name: format!("kubernetes.{name}"),
-        fields: Some(fields),
-    }))
-}
-
-fn request() -> Type {
-    let text = || Type::String;
-    let kind = object(
-        "GroupVersionKind",
-        &[("group", text()), ("version", text()), ("kind", text())],
-    );
-    let resource = object(
-        "GroupVersionResource",
-        &[("group", text()), ("version", text()), ("resource", text())],
-    );
-    let user = object(
-        "UserInfo",
-        &[
-            ("username", text()),
-            ("uid", text()),
-            ("groups", Type::list(text())),
-            ("extra", Type::map(text(), Type::list(text()))),
-        ],
-    );
-    object(
-        "AdmissionRequest",
-        &[
-            ("kind", kind.clone()),
-            ("resource", resource.clone()),
-            ("subResource", text()),
-            ("requestKind", kind),
-            ("requestResource", resource),
-            ("requestSubResource", text()),
-            ("name", text()),
-            ("namespace", text()),
-            ("operation", text()),
-            ("userInfo", user),
-            ("dryRun", Type::Bool),
-            ("options", Type::Dyn),
-        ],
-    )
-}
-
-fn namespace() -> Type {
-    let texts = || Type::list(Type::String);
-    let map = || Type::map(Type::String, Type::String);
-    let condition = object(
-        "NamespaceCondition",
-        &[
-            ("status", Type::String),
-            ("type", Type::String),
-            ("lastTransitionTime", Type::Timestamp),
-            ("message", Type::String),
-            ("reason", Type::String),
-        ],
-    );
-    let metadata = object(
-        "NamespaceMetadata",
-        &[
-            ("name", Type::String),
-            ("generateName", Type::String),
-            ("namespace", Type::String),
-            ("labels", map()),
-            ("annotations", map()),
-            ("UID", Type::String),
-            ("creationTimestamp", Type::Timestamp),
-            ("deletionGracePeriodSeconds", Type::Int),
-            ("deletionTimestamp", Type::Timestamp),
-            ("generation", Type::Int),
-            ("resourceVersion", Type::String),
-            ("finalizers", texts()),
-        ],
-    );
-    object(
-        "Namespace",
-        &[
-            ("metadata", metadata),
-            ("spec", object("NamespaceSpec", &[("finalizers", texts())])),
-            (
-                "status",
-                object(
-                    "NamespaceStatus",
-                    &[("conditions", Type::list(condition)), ("phase", Type::String)],
-                ),
-            ),
-        ],
-    )
+pub fn check_expression(expression: &str) -> Result<(), CompileError> {
+    compile(environment(DECLARATIONS), expression, Returns::Bool).map(|_| ())
 }
 
 #[cfg(test)]
@@ -357,7 +188,7 @@ mod tests {
         let two = format!("{check} && {check}");
         assert_eq!(
             hold(&[&two, &two, &two, &two], FailurePolicy::Fail),
-            Err(OUT_OF_BUDGET.into())
+            Err(crate::activation::OUT_OF_BUDGET.into())
         );
     }
 
@@ -366,9 +197,9 @@ mod tests {
         assert_eq!(check_expression("request.operation == 'CREATE'"), Ok(()));
         assert_eq!(
             check_expression("1 + 1"),
-            Err("must evaluate to bool but got int".into())
+            Err(CompileError::Invalid("must evaluate to bool but got int".into()))
         );
-        let error = check_expression("request.nope").unwrap_err();
+        let error = check_expression("request.nope").unwrap_err().to_string();
         assert!(
             error.starts_with("compilation failed: ERROR: <input>:1:8: undefined field 'nope'"),
             "{error}"

@@ -1,4 +1,5 @@
-//! Admission webhooks without I/O: which of them are called for a request, what they are sent, and what their answers mean.
+//! Admission webhooks and policies without I/O: which of them are asked about a request, what they are shown, and what they decide.
+//! Policies are in [`policy`]; what follows is about webhooks.
 //!
 //! A configuration is compiled once ([`Webhook::read`]); a request is described by its [`Attributes`];
 //! [`Webhook::invocation`] and [`Webhook::conditions`] decide whether the webhook is called, [`review::write`] writes the
@@ -46,18 +47,25 @@
 //! assert_eq!(decision.status["message"], "no more Pods");
 //! ```
 
+mod activation;
 mod attributes;
 mod client_config;
 mod conditions;
 pub mod document;
+mod environment;
+mod expression;
 pub mod failure;
 pub mod patch;
+pub mod policy;
 pub mod response;
 pub mod review;
 mod rules;
+mod selectors;
 mod webhook;
 
 pub use attributes::{Attributes, GroupVersionKind, GroupVersionResource, Operation, UserInfo};
 pub use client_config::{ClientConfig, Endpoint};
 pub use conditions::{Conditions, MAX_COST, Variables, check_expression};
-pub use webhook::{FailurePolicy, Invocation, Phase, SideEffects, Undecided, Webhook, is_exempt};
+pub use expression::CompileError;
+pub use selectors::Undecided;
+pub use webhook::{FailurePolicy, Invocation, Phase, SideEffects, Webhook, is_exempt};

@@ -1,12 +1,12 @@
 //! A webhook of a configuration, compiled, and whether it is called for a request (A6).
 
-use kubewright_apimachinery::labels::Selector;
 use serde_json::Value;
 
 use crate::attributes::{Attributes, GroupVersionKind, GroupVersionResource};
 use crate::client_config::ClientConfig;
 use crate::conditions::Conditions;
 use crate::rules::Rule;
+use crate::selectors::{Selectors, Undecided};
 
 /// When webhooks are called: while the object may still change, or when it is final (A1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,16 @@ pub enum FailurePolicy {
     Fail,
     /// The request goes on without the webhook.
     Ignore,
+}
+
+impl FailurePolicy {
+    /// The `failurePolicy` of a webhook or of the spec of a policy.
+    pub(crate) fn read(owner: &Value) -> FailurePolicy {
+        match owner.get("failurePolicy").and_then(Value::as_str) {
+            Some("Ignore") => FailurePolicy::Ignore,
+            _ => FailurePolicy::Fail,
+        }
+    }
 }
 
 /// Which side effects a webhook declares (A9).
@@ -62,8 +72,7 @@ pub struct Webhook {
     pub conditions: Conditions,
     equivalent: bool,
     rules: Vec<Rule>,
-    namespaces: Result<Selector, String>,
-    objects: Result<Selector, String>,
+    selectors: Selectors,
 }
 
 /// A call to be made: the version of resource and kind in which the webhook gets the request.
@@ -73,15 +82,6 @@ pub struct Invocation {
     pub resource: GroupVersionResource,
     /// The kind in which the objects are shown.
     pub kind: GroupVersionKind,
-}
-
-/// Why it is not known whether a webhook is called for a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undecided<E> {
-    /// The labels of the namespace could not be read.
-    Namespace(E),
-    /// A selector is invalid; upstream's message.
-    Selector(String),
 }
 
 impl Webhook {
@@ -102,10 +102,7 @@ impl Webhook {
     fn compile(configuration: &str, name: &str, namesakes: usize, hook: &Value) -> Webhook {
         let text = |key: &str| hook.get(key).and_then(Value::as_str);
         let list = |key: &str| hook.get(key).and_then(Value::as_array).into_iter().flatten();
-        let failure_policy = match text("failurePolicy") {
-            Some("Ignore") => FailurePolicy::Ignore,
-            _ => FailurePolicy::Fail,
-        };
+        let failure_policy = FailurePolicy::read(hook);
         Webhook {
             configuration: configuration.to_owned(),
             name: name.to_owned(),
@@ -126,8 +123,7 @@ impl Webhook {
             conditions: Conditions::read(list("matchConditions"), failure_policy),
             equivalent: text("matchPolicy") == Some("Equivalent"),
             rules: list("rules").map(Rule::read).collect(),
-            namespaces: selector(hook, "namespaceSelector"),
-            objects: selector(hook, "objectSelector"),
+            selectors: Selectors::read(hook),
         }
     }
 
@@ -147,18 +143,8 @@ impl Webhook {
         let Some(invocation) = self.by_rules(attributes, equivalents) else {
             return Ok(None);
         };
-        let in_namespace = self.selects_namespace(attributes, namespace_labels);
-        if matches!(in_namespace, Ok(false)) {
-            return Ok(None);
-        }
-        let selected = match &self.objects {
-            Ok(selector) => Ok(selector.is_everything() || selects(selector, object) || selects(selector, old)),
-            Err(why) => Err(Undecided::Selector(why.clone())),
-        };
-        if matches!(selected, Ok(false)) {
-            return Ok(None);
-        }
-        in_namespace.and(selected).map(|_| Some(invocation))
+        let selected = self.selectors.select(attributes, object, old, namespace_labels)?;
+        Ok(selected.then_some(invocation))
     }
 
     /// Tries the rules in their order, each for the requested resource before its equivalents.
@@ -192,38 +178,6 @@ impl Webhook {
             })
         })
     }
-
-    fn selects_namespace<E>(
-        &self,
-        attributes: &Attributes,
-        labels: impl FnOnce() -> Result<Value, E>,
-    ) -> Result<bool, Undecided<E>> {
-        // A namespace selector does not exclude cluster-scoped objects, except Namespaces themselves.
-        if attributes.namespace.is_empty() && attributes.resource.resource != "namespaces" {
-            return Ok(true);
-        }
-        match &self.namespaces {
-            Err(why) => Err(Undecided::Selector(why.clone())),
-            Ok(selector) if selector.is_everything() => Ok(true),
-            Ok(selector) => {
-                let labels = labels().map_err(Undecided::Namespace)?;
-                Ok(selector.matches(&labels.as_object()))
-            }
-        }
-    }
-}
-
-fn selector(hook: &Value, field: &str) -> Result<Selector, String> {
-    let selector = hook.get(field).unwrap_or(&Value::Null);
-    Selector::from_label_selector(selector).map_err(|error| error.to_string())
-}
-
-/// Whether a selector selects an object by its own labels. Null is not selected.
-fn selects(selector: &Selector, object: &Value) -> bool {
-    object.get("metadata").is_some_and(|metadata| {
-        let labels = metadata.get("labels").and_then(Value::as_object);
-        selector.matches(&labels)
-    })
 }
 
 /// Whether no webhook is called for this kind, so that none can prevent changes of its own configuration (A10).

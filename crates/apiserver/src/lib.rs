@@ -37,6 +37,7 @@ mod extension;
 mod logs;
 mod non_resource;
 mod object;
+mod policy;
 mod registry;
 mod request;
 mod server;

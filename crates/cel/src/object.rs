@@ -119,7 +119,7 @@ impl Value<'_> {
             }
             Value::Optional(Some(value)) => value.to_json()?,
             Value::Preserved(json) => (*json).clone(),
-            Value::Opaque(_) | Value::Type(_) => {
+            Value::Opaque(_) | Value::Type(_) | Value::Lazy => {
                 return Err(EvalError::new(format!(
                     "a value of type {} has no JSON",
                     self.type_of()
@@ -144,7 +144,7 @@ impl Value<'_> {
             Value::Map(_) => "*types.baseMap",
             Value::Type(_) => "*types.Type",
             Value::Optional(_) => "*types.Optional",
-            Value::Opaque(_) | Value::Preserved(_) | Value::Object(_) => "ref.Val",
+            Value::Opaque(_) | Value::Preserved(_) | Value::Object(_) | Value::Lazy => "ref.Val",
         }
     }
 

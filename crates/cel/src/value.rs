@@ -73,6 +73,8 @@ pub enum Value<'a> {
     Preserved(&'a Json),
     /// An object that an expression built.
     Object(Arc<Object<'a>>),
+    /// The fields that [`Program::eval_with`](crate::Program::eval_with) was given, which are computed when they are read.
+    Lazy,
 }
 
 /// An object that an expression built: `Object.spec{replicas: 3}`.
@@ -217,6 +219,10 @@ impl<'a> Value<'a> {
             Value::Optional(_) => Type::optional(Type::Dyn),
             Value::Opaque(opaque) => opaque.type_of(),
             Value::Preserved(_) => Type::Dyn,
+            Value::Lazy => Type::Object(Arc::new(ObjectType {
+                name: crate::lazy::TYPE_NAME.to_owned(),
+                fields: None,
+            })),
             Value::Object(object) => Type::Object(Arc::new(ObjectType {
                 name: object.type_name.as_ref().to_owned(),
                 fields: None,

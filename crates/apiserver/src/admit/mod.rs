@@ -1,5 +1,5 @@
 //! Admission: built-in plugins that change or refuse writes, each one small file behind one trait (A2).
-//! Webhooks come after them; policies will join here.
+//! Policies and webhooks come after them.
 
 mod always_pull_images;
 mod anti_affinity;
@@ -33,6 +33,7 @@ pub(crate) use resource_quota::charge;
 pub use settings::AdmissionPlugin;
 pub(crate) use settings::Settings;
 
+use crate::policy;
 use crate::webhook::dispatch::{self, Reinvocation};
 use crate::wire::status::Result;
 
@@ -129,7 +130,7 @@ fn mutate_by_plugins(attributes: &Attributes<'_>, object: &mut Value, old: Optio
     plugins(attributes).try_for_each(|plugin| plugin.mutate(attributes, object, old))
 }
 
-/// Lets plugins and webhooks refuse what is about to be stored; what they warn of joins `warnings`.
+/// Lets plugins, policies and webhooks refuse what is about to be stored; what they warn of joins `warnings`.
 pub(crate) async fn validate(
     attributes: &Attributes<'_>,
     object: &Value,
@@ -137,6 +138,13 @@ pub(crate) async fn validate(
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     plugins(attributes).try_for_each(|plugin| plugin.validate(attributes, object, old, warnings))?;
+    if attributes
+        .server
+        .admission
+        .has(AdmissionPlugin::ValidatingAdmissionPolicy)
+    {
+        policy::validate(attributes, object, old, warnings).await?;
+    }
     if !attributes
         .server
         .admission

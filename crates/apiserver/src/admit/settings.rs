@@ -48,8 +48,12 @@ pub enum AdmissionPlugin {
     NodeDeclaredFeatureValidator,
     /// Pods are resized only to what their node has.
     PodResizeValidator,
+    /// Policies of `MutatingAdmissionPolicies`.
+    MutatingAdmissionPolicy,
     /// Webhooks of `MutatingWebhookConfiguration`s.
     MutatingAdmissionWebhook,
+    /// Policies of `ValidatingAdmissionPolicies`.
+    ValidatingAdmissionPolicy,
     /// Webhooks of `ValidatingWebhookConfiguration`s.
     ValidatingAdmissionWebhook,
     /// What is created in a namespace keeps to its `ResourceQuota`s.
@@ -58,7 +62,7 @@ pub enum AdmissionPlugin {
 
 impl AdmissionPlugin {
     /// All of them, in Kubernetes' order.
-    pub const ALL: [AdmissionPlugin; 25] = [
+    pub const ALL: [AdmissionPlugin; 27] = [
         AdmissionPlugin::NamespaceAutoProvision,
         AdmissionPlugin::NamespaceLifecycle,
         AdmissionPlugin::NamespaceExists,
@@ -81,7 +85,9 @@ impl AdmissionPlugin {
         AdmissionPlugin::PodTopologyLabels,
         AdmissionPlugin::NodeDeclaredFeatureValidator,
         AdmissionPlugin::PodResizeValidator,
+        AdmissionPlugin::MutatingAdmissionPolicy,
         AdmissionPlugin::MutatingAdmissionWebhook,
+        AdmissionPlugin::ValidatingAdmissionPolicy,
         AdmissionPlugin::ValidatingAdmissionWebhook,
         AdmissionPlugin::ResourceQuota,
     ];
@@ -111,6 +117,8 @@ impl AdmissionPlugin {
             AdmissionPlugin::PodTopologyLabels => "PodTopologyLabels",
             AdmissionPlugin::NodeDeclaredFeatureValidator => "NodeDeclaredFeatureValidator",
             AdmissionPlugin::PodResizeValidator => "PodResizeValidator",
+            AdmissionPlugin::MutatingAdmissionPolicy => "MutatingAdmissionPolicy",
+            AdmissionPlugin::ValidatingAdmissionPolicy => "ValidatingAdmissionPolicy",
             AdmissionPlugin::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
             AdmissionPlugin::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
             AdmissionPlugin::ResourceQuota => "ResourceQuota",

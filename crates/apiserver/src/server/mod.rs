@@ -23,6 +23,7 @@ use crate::custom::Definitions;
 use crate::extension::Mirror;
 use crate::logs::Logs;
 use crate::non_resource::openapi::Documents;
+use crate::policy::Policies;
 use crate::server::metrics::Metrics;
 use crate::server::options::{Options, Timeouts};
 use crate::service::LocalEndpoints;
@@ -83,6 +84,7 @@ pub(crate) struct Server {
     pub(crate) audit: AuditTrail,
     pub(crate) definitions: Definitions,
     pub(crate) webhooks: Webhooks,
+    pub(crate) policies: Policies,
     pub(crate) local_endpoints: LocalEndpoints,
     pub(crate) aggregation: Aggregation,
     pub(crate) client_authorities: ClientAuthorities,
@@ -93,6 +95,13 @@ pub(crate) struct Server {
     pub(crate) documents: Documents,
     /// The address of the first listener, which discovery publishes.
     pub(crate) advertised: OnceLock<String>,
+}
+
+impl Server {
+    /// Whether there is a policy or a webhook that a write may have to be shown to.
+    pub(crate) fn has_dynamic_admission(&self) -> bool {
+        self.webhooks.any() || self.policies.any()
+    }
 }
 
 impl ApiServer {
@@ -120,6 +129,7 @@ impl ApiServer {
             audit: AuditTrail::new(options.audit_events),
             definitions: Definitions::default(),
             webhooks: Webhooks::default(),
+            policies: Policies::default(),
             local_endpoints: LocalEndpoints::default(),
             aggregation: Aggregation::default(),
             client_authorities: ClientAuthorities::default(),
@@ -153,6 +163,7 @@ impl ApiServer {
             audit: server.audit.fork(),
             definitions: server.definitions.fork(),
             webhooks: server.webhooks.fork(),
+            policies: server.policies.fork(),
             local_endpoints: server.local_endpoints.fork(),
             aggregation: Aggregation::default(),
             client_authorities: server.client_authorities.fork(),
@@ -164,6 +175,7 @@ impl ApiServer {
         });
         fork.settle_all();
         fork.webhooks.renew(&fork.store);
+        fork.policies.renew(&fork.store);
         fork.aggregate_apis();
         ApiServer { server: fork }
     }

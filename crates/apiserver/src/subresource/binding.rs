@@ -30,7 +30,7 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
     if !given.is_empty() && given != name {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
-    if call.server.webhooks.any() {
+    if call.server.has_dynamic_admission() {
         wanted = body_kind::owned(call, BodyKind::BINDING, &options.manager, wanted);
     }
     body_kind::mutate(call, BodyKind::BINDING, &name, &mut wanted, options.dry_run).await?;

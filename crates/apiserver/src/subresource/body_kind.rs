@@ -57,7 +57,7 @@ pub(super) async fn validate(
 
 /// Lets webhooks change a review, which is of its resource's own kind.
 pub(super) async fn mutate_review(call: &mut Call<'_>, review: &mut Value) -> Result<()> {
-    if !call.server.webhooks.any() {
+    if !call.server.has_dynamic_admission() {
         return Ok(());
     }
     let attributes = of_review(call, review);
@@ -66,7 +66,7 @@ pub(super) async fn mutate_review(call: &mut Call<'_>, review: &mut Value) -> Re
 
 /// Lets webhooks refuse a review.
 pub(super) async fn validate_review(call: &mut Call<'_>, review: &Value) -> Result<()> {
-    if !call.server.webhooks.any() {
+    if !call.server.has_dynamic_admission() {
         return Ok(());
     }
     let attributes = of_review(call, review);
@@ -83,7 +83,7 @@ pub(super) async fn admit_connection(call: &mut Call<'_>) -> Result<()> {
     let Some(part) = connection(call) else {
         return Ok(());
     };
-    if !call.server.webhooks.any() {
+    if !call.server.has_dynamic_admission() {
         return Ok(());
     }
     let mut options = connection_options(call, part);

@@ -167,7 +167,7 @@ async fn replace(
         }
         let wanted = make(&shown)?;
         // Only webhooks look at a Scale, and those that may change it do so before it is checked.
-        let scale = if call.server.webhooks.any() {
+        let scale = if call.server.has_dynamic_admission() {
             let mut sent = wanted.clone();
             stamp_owners(&mut sent, &call.server.clock.stamp());
             Some(ScaleWrite {

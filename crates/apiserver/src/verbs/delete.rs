@@ -151,7 +151,7 @@ pub(crate) async fn delete_one(
             None => None,
         };
         // Admission webhooks are asked about the mark and, once that is stored, about the removal.
-        let in_steps = asks && remove && marked.is_some() && server.webhooks.any();
+        let in_steps = asks && remove && marked.is_some() && server.has_dynamic_admission();
         let Some(outcome) = commit(server, resource, &record, live, marked, remove && !in_steps) else {
             continue;
         };

@@ -30,7 +30,7 @@ impl PendingWrite<'_, '_> {
         }
         // What webhooks add to a custom resource beyond its schema is seen by all webhooks, and not stored.
         if let Some(version) = self.resource.custom()
-            && self.call.server.webhooks.any()
+            && self.call.server.has_dynamic_admission()
         {
             version.schema().convert(&mut self.object);
         }

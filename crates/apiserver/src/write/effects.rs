@@ -25,6 +25,7 @@ impl Server {
     pub(crate) fn after_update(&self, resource: &Resource, object: &Value) {
         self.after_access(resource, object);
         self.webhooks.after_write(resource, &self.store);
+        self.policies.after_write(resource, &self.store);
         self.aggregate_after(resource, object);
         if is_definition(resource) {
             self.after_definition(meta_text(object, "name"));
@@ -36,6 +37,7 @@ impl Server {
     pub(crate) fn after_delete(&self, resource: &Resource, object: &Value) {
         self.after_access(resource, object);
         self.webhooks.after_write(resource, &self.store);
+        self.policies.after_write(resource, &self.store);
         self.aggregate_after(resource, object);
         if let Some(version) = resource.custom() {
             self.after_instance(&version.kind);

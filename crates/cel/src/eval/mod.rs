@@ -16,6 +16,7 @@ use kubewright_re2::Regex;
 use crate::checker::CheckedAst;
 use crate::error::{ErrorKind, EvalError};
 use crate::functions::Function;
+use crate::lazy::LazyFields;
 use crate::library::regex::Search;
 use crate::library::{self, Implementation};
 use crate::types::Type;
@@ -58,6 +59,7 @@ pub(crate) use plan::plan;
 pub struct Program {
     root: Node,
     slots: usize,
+    depth: usize,
     variables: Vec<String>,
     output: Type,
     defect: Option<EvalError>,
@@ -97,16 +99,26 @@ pub struct Evaluation<'a> {
 impl Program {
     /// Evaluates with the given variables.
     pub fn eval<'a>(&'a self, variables: &[(&str, Value<'a>)], limits: Limits<'_>) -> Evaluation<'a> {
+        self.eval_with(variables, None, limits)
+    }
+
+    /// Evaluates with the given variables; a [`Value::Lazy`] among them has the fields of `lazy`.
+    pub fn eval_with<'a>(
+        &'a self,
+        variables: &[(&str, Value<'a>)],
+        lazy: Option<&dyn LazyFields<'a>>,
+        limits: Limits<'_>,
+    ) -> Evaluation<'a> {
         match self.slots {
-            0 => self.run(variables, limits, &mut []),
+            0 => self.run(variables, lazy, limits, &mut []),
             few @ 1..=SLOTS_ON_STACK => {
                 let mut slots: [Outcome<'a>; SLOTS_ON_STACK] = std::array::from_fn(|_| Ok(Value::Null));
-                self.run(variables, limits, &mut slots[..few])
+                self.run(variables, lazy, limits, &mut slots[..few])
             }
             many => {
                 let mut slots = Vec::new();
                 slots.resize_with(many, || Ok(Value::Null));
-                self.run(variables, limits, &mut slots)
+                self.run(variables, lazy, limits, &mut slots)
             }
         }
     }
@@ -114,12 +126,14 @@ impl Program {
     fn run<'a>(
         &'a self,
         variables: &[(&str, Value<'a>)],
+        lazy: Option<&dyn LazyFields<'a>>,
         limits: Limits<'_>,
         slots: &mut [Outcome<'a>],
     ) -> Evaluation<'a> {
         let mut run = Run {
             program: self,
             variables,
+            lazy,
             slots,
             cost: 0,
             limits,
@@ -129,6 +143,16 @@ impl Program {
             outcome,
             cost: run.cost,
         }
+    }
+
+    /// Whether the program reads a variable of this name.
+    pub fn reads(&self, name: &str) -> bool {
+        self.variables.iter().any(|variable| variable == name)
+    }
+
+    /// How many levels of nesting it has, which is what evaluating it takes of the stack.
+    pub fn depth(&self) -> usize {
+        self.depth
     }
 
     /// Why the program can never work: a conversion of a constant that fails. Upstream refuses to build it.
@@ -283,6 +307,7 @@ impl Call {
 struct Run<'a, 'r> {
     program: &'a Program,
     variables: &'r [(&'r str, Value<'a>)],
+    lazy: Option<&'r dyn LazyFields<'a>>,
     slots: &'r mut [Outcome<'a>],
     cost: u64,
     limits: Limits<'r>,

@@ -96,6 +96,7 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalErr
         },
         (Value::Opaque(left), Value::Opaque(right)) => left.equals(right)?,
         (Value::Preserved(left), Value::Preserved(right)) => left == right,
+        (Value::Lazy, Value::Lazy) => true,
         (Value::Object(left), Value::Object(right)) => left.equals(right)?,
         (Value::Opaque(_), other) if !matches!(other, Value::Null) => return Err(EvalError::no_such_overload()),
         // Upstream has no overload for comparing a list or object that has a schema with a value of another type.

@@ -50,6 +50,11 @@ impl<'a> Run<'a, '_> {
             Node::Variable(number) => {
                 self.charge(1)?;
                 let operand = self.variable(*number)?;
+                if let Value::Lazy = operand {
+                    let found = self.lazy_field(select);
+                    self.charge(1)?;
+                    return found.unwrap_or_else(|| Err(no_such_key(&select.field)));
+                }
                 (select_field(operand, select), operand.is_optional())
             }
             Node::Local(slot) => {
@@ -74,8 +79,16 @@ impl<'a> Run<'a, '_> {
     #[inline(never)]
     pub(super) fn opt_select(&mut self, select: &'a Select) -> Outcome<'a> {
         let operand = self.operand(&select.operand)?;
-        let found = opt_select_field(&operand, select);
+        let found = match operand {
+            Value::Lazy => self.lazy_field(select).transpose().map(optional),
+            operand => opt_select_field(&operand, select),
+        };
         self.charge_optional(found)
+    }
+
+    /// A field of what is computed when it is read.
+    fn lazy_field(&self, select: &Select) -> Option<Outcome<'a>> {
+        self.lazy?.field(select.unescaped.as_deref().unwrap_or(&select.field))
     }
 
     #[inline(never)]
@@ -83,6 +96,10 @@ impl<'a> Run<'a, '_> {
         let operand = self.operand(&select.operand);
         let (found, reached) = match operand {
             Err(error) => (Err(error), false),
+            Ok(Value::Lazy) => {
+                let found = self.lazy_field(select).transpose();
+                (found.map(|found| Value::Bool(found.is_some())), true)
+            }
             Ok(operand) => {
                 let found = has_field(&operand, select);
                 let reached = !operand.is_optional() || !matches!(found, Ok(Value::Bool(false)));
@@ -125,6 +142,10 @@ impl<'a> Run<'a, '_> {
 
 pub(super) fn no_such_key(field: &str) -> EvalError {
     EvalError::new(format!("no such key: {field}"))
+}
+
+fn optional(found: Option<Value<'_>>) -> Value<'_> {
+    found.map_or(Value::Optional(None), Value::some)
 }
 
 fn select_field<'a>(operand: &Value<'a>, select: &Select) -> Outcome<'a> {

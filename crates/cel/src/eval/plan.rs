@@ -20,6 +20,8 @@ pub(crate) fn plan(checked: &CheckedAst) -> Program {
         checked,
         scopes: Vec::new(),
         slots: 0,
+        level: 0,
+        depth: 0,
         variables: Vec::new(),
         reads: Vec::new(),
         defect: None,
@@ -28,6 +30,7 @@ pub(crate) fn plan(checked: &CheckedAst) -> Program {
     Program {
         root,
         slots: planner.slots,
+        depth: planner.depth,
         variables: planner.variables,
         output: checked.output_type().clone(),
         defect: planner.defect,
@@ -38,6 +41,9 @@ struct Planner<'c> {
     checked: &'c CheckedAst,
     scopes: Vec<(String, usize)>,
     slots: usize,
+    /// How deep the node is that is being planned, and how deep the deepest was.
+    level: usize,
+    depth: usize,
     variables: Vec<String>,
     /// The slots that were read so far, in order.
     reads: Vec<usize>,
@@ -46,6 +52,14 @@ struct Planner<'c> {
 
 impl Planner<'_> {
     fn node(&mut self, expr: &Expr) -> Node {
+        self.level += 1;
+        self.depth = self.depth.max(self.level);
+        let node = self.planned(expr);
+        self.level -= 1;
+        node
+    }
+
+    fn planned(&mut self, expr: &Expr) -> Node {
         match &expr.kind {
             ExprKind::Literal(literal) => Node::Const(constant(literal)),
             ExprKind::Ident(name) => self.name(expr.id, name),

@@ -175,6 +175,7 @@ pub(crate) fn display(value: &Value<'_>) -> String {
             other => format!("{other:?}"),
         },
         Value::Preserved(json) => json.to_string(),
+        Value::Lazy => crate::lazy::TYPE_NAME.to_owned(),
         Value::Object(object) => {
             let fields = object.fields.iter();
             let fields: Vec<String> = fields

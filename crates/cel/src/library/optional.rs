@@ -44,7 +44,7 @@ fn is_zero(value: &Value<'_>) -> bool {
         Value::Map(map) => map.is_empty(),
         Value::Optional(value) => value.is_none(),
         Value::Object(object) => object.fields.is_empty(),
-        Value::Timestamp(_) | Value::Type(_) | Value::Opaque(_) | Value::Preserved(_) => false,
+        Value::Timestamp(_) | Value::Type(_) | Value::Opaque(_) | Value::Preserved(_) | Value::Lazy => false,
     }
 }
 

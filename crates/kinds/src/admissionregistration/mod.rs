@@ -1,5 +1,4 @@
-//! The kinds of `admissionregistration.k8s.io`: admission webhooks and policies. Expressions of policies
-//! are not compiled here; everything around them is checked.
+//! The kinds of `admissionregistration.k8s.io`: admission webhooks and policies.
 
 mod policy;
 mod rule;

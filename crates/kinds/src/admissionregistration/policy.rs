@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use kubewright_admission::policy::PolicyExpressions;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
 use kubewright_cel::RESERVED_WORDS;
 use serde_json::Value;
 
-use super::rule;
+use super::rule::{self, complain_of_expression};
 use crate::behaviour::Behaviour;
 use crate::rules::access::{at, complain, list_at, opt_str_at, same, str_at, strings_at};
 use crate::rules::conditions;
@@ -31,16 +32,14 @@ pub(crate) struct MutatingAdmissionPolicyBinding;
 
 impl Behaviour for ValidatingAdmissionPolicy {
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
-        validate_common(object, None, errors);
-        validate_validations(object, errors);
+        validate_validating(object, None, errors);
     }
 
     fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
         if subresource == Some("status") {
             validate_status(object, errors);
         } else {
-            validate_common(object, Some(old), errors);
-            validate_validations(object, errors);
+            validate_validating(object, Some(old), errors);
         }
     }
 
@@ -119,7 +118,12 @@ fn validate_scope(object: &Value, errors: &mut Errors) {
 }
 
 /// Conditions that an update does not change are not validated again.
-fn validate_policy_conditions(object: &Value, old: Option<&Value>, errors: &mut Errors) {
+fn validate_policy_conditions(
+    object: &Value,
+    old: Option<&Value>,
+    expressions: &PolicyExpressions,
+    errors: &mut Errors,
+) {
     let field = |object, name| at(object, &["spec", name]);
     let unchanged = old.is_some_and(|old| {
         ["paramKind", "matchConditions"]
@@ -127,11 +131,12 @@ fn validate_policy_conditions(object: &Value, old: Option<&Value>, errors: &mut 
             .all(|name| same(field(object, name), field(old, name)))
     });
     if !unchanged && let Some(spec) = at(object, &["spec"]) {
-        rule::validate_conditions(spec, &PathRef::root("spec"), |_| Ok(()), errors);
+        let check = |expression: &str| expressions.condition(expression);
+        rule::validate_conditions(spec, &PathRef::root("spec"), check, errors);
     }
 }
 
-fn validate_variables(object: &Value, errors: &mut Errors) {
+fn validate_variables(object: &Value, expressions: &mut PolicyExpressions, errors: &mut Errors) {
     let spec = PathRef::root("spec");
     let path = spec.child("variables");
     for (index, variable) in list_at(object, &["spec", "variables"]).iter().enumerate() {
@@ -146,22 +151,28 @@ fn validate_variables(object: &Value, errors: &mut Errors) {
                 "must be a valid CEL identifier",
             ));
         }
-        if str_at(variable, &["expression"]).trim().is_empty() {
+        let expression = str_at(variable, &["expression"]);
+        if expression.trim().is_empty() {
             errors.push(FieldError::required(
                 &path.child("expression"),
                 "expression is not specified",
             ));
+        } else {
+            let checked = expressions.variable(name, expression);
+            complain_of_expression(&path.child("expression"), expression, checked, errors);
         }
     }
 }
 
-fn validate_common(object: &Value, old: Option<&Value>, errors: &mut Errors) {
+fn validate_validating(object: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let mut expressions = PolicyExpressions::new(at(object, &["spec", "paramKind"]).is_some());
     validate_scope(object, errors);
-    validate_policy_conditions(object, old, errors);
-    validate_variables(object, errors);
+    validate_policy_conditions(object, old, &expressions, errors);
+    validate_variables(object, &mut expressions, errors);
+    validate_validations(object, &expressions, errors);
 }
 
-fn validate_validations(object: &Value, errors: &mut Errors) {
+fn validate_validations(object: &Value, expressions: &PolicyExpressions, errors: &mut Errors) {
     let spec = PathRef::root("spec");
     let validations = list_at(object, &["spec", "validations"]);
     let annotations = list_at(object, &["spec", "auditAnnotations"]);
@@ -174,7 +185,7 @@ fn validate_validations(object: &Value, errors: &mut Errors) {
     }
     let path = spec.child("validations");
     for (index, validation) in validations.iter().enumerate() {
-        validate_validation(validation, &path.index(index), errors);
+        validate_validation(validation, &path.index(index), expressions, errors);
     }
     let path = spec.child("auditAnnotations");
     if annotations.len() > AUDIT_ANNOTATIONS_MAX {
@@ -220,6 +231,10 @@ fn validate_validations(object: &Value, errors: &mut Errors) {
         } else if expression.len() > VALUE_EXPRESSION_MAX {
             let detail = format!("must not exceed {VALUE_EXPRESSION_MAX} bytes in length");
             errors.push(FieldError::required(&path.child("valueExpression"), detail));
+        } else {
+            let checked = expressions.annotation(expression);
+            let written = str_at(annotation, &["valueExpression"]);
+            complain_of_expression(&path.child("valueExpression"), written, checked, errors);
         }
         if !keys.insert(key) {
             errors.push(FieldError::duplicate(&path.child("key"), key));
@@ -227,21 +242,31 @@ fn validate_validations(object: &Value, errors: &mut Errors) {
     }
 }
 
-fn validate_validation(validation: &Value, path: &PathRef<'_>, errors: &mut Errors) {
+fn validate_validation(validation: &Value, path: &PathRef<'_>, expressions: &PolicyExpressions, errors: &mut Errors) {
     let field = |name| str_at(validation, &[name]);
-    if field("expression").trim().is_empty() {
+    let expression = field("expression");
+    if expression.trim().is_empty() {
         errors.push(FieldError::required(
             &path.child("expression"),
             "expression is not specified",
         ));
+    } else {
+        let checked = expressions.validation(expression);
+        complain_of_expression(&path.child("expression"), expression, checked, errors);
     }
     for name in ["messageExpression", "message"] {
-        if !field(name).is_empty() && field(name).trim().is_empty() {
+        if field(name).is_empty() {
+            continue;
+        }
+        if field(name).trim().is_empty() {
             errors.push(FieldError::invalid(
                 &path.child(name),
                 field(name),
                 "must be non-empty if specified",
             ));
+        } else if name == "messageExpression" {
+            let checked = expressions.message(field(name));
+            complain_of_expression(&path.child(name), field(name), checked, errors);
         }
     }
     if field("message").trim().contains(['\n', '\r']) {
@@ -263,15 +288,16 @@ fn validate_mutating(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let spec = PathRef::root("spec");
     validate_scope(object, errors);
     validate_mutated(object, "matchConstraints", &spec.child("matchConstraints"), errors);
-    validate_policy_conditions(object, old, errors);
-    validate_variables(object, errors);
+    let mut expressions = PolicyExpressions::composed(at(object, &["spec", "paramKind"]).is_some());
+    validate_policy_conditions(object, old, &expressions, errors);
+    validate_variables(object, &mut expressions, errors);
     let mutations = list_at(object, &["spec", "mutations"]);
     let path = spec.child("mutations");
     if mutations.is_empty() {
         errors.push(FieldError::required(&path, "mutations must contain at least one item"));
     }
     for (index, mutation) in mutations.iter().enumerate() {
-        validate_mutation(mutation, &path.index(index), errors);
+        validate_mutation(mutation, &path.index(index), &expressions, errors);
     }
     let path = spec.child("reinvocationPolicy");
     match str_at(object, &["spec", "reinvocationPolicy"]) {
@@ -298,7 +324,7 @@ fn validate_mutated(object: &Value, field: &str, path: &PathRef<'_>, errors: &mu
     }
 }
 
-fn validate_mutation(mutation: &Value, path: &PathRef<'_>, errors: &mut Errors) {
+fn validate_mutation(mutation: &Value, path: &PathRef<'_>, expressions: &PolicyExpressions, errors: &mut Errors) {
     let (wanted, other) = match str_at(mutation, &["patchType"]) {
         "JSONPatch" => ("jsonPatch", "applyConfiguration"),
         "ApplyConfiguration" => ("applyConfiguration", "jsonPatch"),
@@ -315,8 +341,20 @@ fn validate_mutation(mutation: &Value, path: &PathRef<'_>, errors: &mut Errors) 
             &wanted_path,
             format!("must be specified when patchType is {kind}"),
         ));
-    } else if str_at(mutation, &[wanted, "expression"]).trim().is_empty() {
-        errors.push(FieldError::required(&wanted_path.child("expression"), ""));
+    } else {
+        let (expression, path) = (
+            str_at(mutation, &[wanted, "expression"]).trim(),
+            wanted_path.child("expression"),
+        );
+        let checked = match wanted {
+            _ if expression.is_empty() => {
+                errors.push(FieldError::required(&path, ""));
+                Ok(())
+            }
+            "jsonPatch" => expressions.json_patch(expression),
+            _ => expressions.apply_configuration(expression),
+        };
+        complain_of_expression(&path, expression, checked, errors);
     }
     if at(mutation, &[other]).is_some() {
         let detail = format!("must not be specified when patchType is {kind}");

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use kubewright_admission::CompileError;
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
 use serde_json::Value;
@@ -115,12 +116,26 @@ fn validate_resources(resources: &[&str], path: &PathRef<'_>, errors: &mut Error
     }
 }
 
+/// What is wrong with an expression.
+pub(super) fn complain_of_expression(
+    path: &PathRef<'_>,
+    expression: &str,
+    checked: Result<(), CompileError>,
+    errors: &mut Errors,
+) {
+    match checked {
+        Ok(()) => {}
+        Err(CompileError::Invalid(why)) => errors.push(FieldError::invalid(path, expression, why)),
+        Err(CompileError::Internal(why)) => errors.push(FieldError::internal(path, why)),
+    }
+}
+
 /// The match conditions of a webhook or a policy: their names, their number, and their expressions, for which
 /// `check` finds errors.
 pub(super) fn validate_conditions(
     owner: &Value,
     path: &PathRef<'_>,
-    check: fn(&str) -> Result<(), String>,
+    check: impl Fn(&str) -> Result<(), CompileError>,
     errors: &mut Errors,
 ) {
     let conditions = list_at(owner, &["matchConditions"]);
@@ -131,11 +146,11 @@ pub(super) fn validate_conditions(
     let mut seen = HashSet::new();
     for (index, condition) in conditions.iter().enumerate() {
         let path = path.index(index);
-        let expression = str_at(condition, &["expression"]);
-        if expression.trim().is_empty() {
+        let expression = str_at(condition, &["expression"]).trim();
+        if expression.is_empty() {
             errors.push(FieldError::required(&path.child("expression"), ""));
-        } else if let Err(why) = check(expression) {
-            errors.push(FieldError::invalid(&path.child("expression"), expression, why));
+        } else {
+            complain_of_expression(&path.child("expression"), expression, check(expression), errors);
         }
         let name = str_at(condition, &["name"]);
         if name.is_empty() {

@@ -27,8 +27,8 @@ use crate::admit::{Attributes, Deadline};
 use crate::object;
 use crate::registry::BuiltInId;
 use crate::wire::status::{Details, Result, Status, Verbatim};
-use rights::Rights;
-use versioned_objects::{Equivalents, VersionedObjects};
+pub(crate) use rights::Rights;
+pub(crate) use versioned_objects::{Equivalents, VersionedObjects};
 
 /// The body of upstream's timeout filter when the `timeout` of the client has passed.
 const ALLOTTED: &str = concat!(

@@ -10,13 +10,13 @@ use crate::admit::Attributes;
 use crate::server::Server;
 
 /// The rights of a user on a server.
-pub(super) struct Rights {
+pub(crate) struct Rights {
     server: Option<Arc<Server>>,
     user: User,
 }
 
 impl Rights {
-    pub(super) fn of(attributes: &Attributes<'_>) -> Rights {
+    pub(crate) fn of(attributes: &Attributes<'_>) -> Rights {
         Rights {
             server: attributes.server.me.upgrade(),
             user: attributes.user.clone(),

@@ -16,13 +16,13 @@ use crate::write::decode::restore_empty_lists;
 use crate::write::defaults::default;
 
 /// The other resources that serve the same objects, in other groups or versions.
-pub(super) struct Equivalents {
-    pub(super) identifiers: Vec<(GroupVersionResource, GroupVersionKind)>,
+pub(crate) struct Equivalents {
+    pub(crate) identifiers: Vec<(GroupVersionResource, GroupVersionKind)>,
     resources: Vec<Arc<Resource>>,
 }
 
 impl Equivalents {
-    pub(super) fn of(attributes: &Attributes<'_>) -> Equivalents {
+    pub(crate) fn of(attributes: &Attributes<'_>) -> Equivalents {
         let own = attributes.resource;
         let served = attributes.server.definitions.served();
         let registry = match own.custom() {
@@ -57,12 +57,12 @@ impl Equivalents {
 
 /// The objects of a request in one version.
 #[derive(Clone)]
-pub(super) struct VersionedObjects {
-    pub(super) kind: GroupVersionKind,
+pub(crate) struct VersionedObjects {
+    pub(crate) kind: GroupVersionKind,
     /// Null when there is none.
-    pub(super) object: Value,
+    pub(crate) object: Value,
     /// Null when there is none.
-    pub(super) old: Value,
+    pub(crate) old: Value,
     /// This request set times in the `managedFields` of a built-in. Upstream holds them more precisely than it
     /// writes them, so the first object that it reads back is never equal.
     stamped: bool,
@@ -70,7 +70,7 @@ pub(super) struct VersionedObjects {
 
 impl VersionedObjects {
     /// The objects in the version of the request, made from the form that the stages of a write work on.
-    pub(super) fn new(attributes: &Attributes<'_>, object: &Value, old: Option<&Value>) -> VersionedObjects {
+    pub(crate) fn new(attributes: &Attributes<'_>, object: &Value, old: Option<&Value>) -> VersionedObjects {
         let kind = attributes.kind();
         let as_served = |object: &Value| {
             let mut served = object.clone();
@@ -94,7 +94,7 @@ impl VersionedObjects {
     }
 
     /// The same without the phase of a new `PersistentVolumeClaim`, which the server sets when it stores one.
-    pub(super) fn without_stored_defaults(mut self, attributes: &Attributes<'_>) -> VersionedObjects {
+    pub(crate) fn without_stored_defaults(mut self, attributes: &Attributes<'_>) -> VersionedObjects {
         let is_new = attributes.operation == Operation::Create && attributes.subresource.is_none();
         if is_new
             && attributes.resource.is(BuiltInId::PersistentVolumeClaims)
@@ -106,12 +106,12 @@ impl VersionedObjects {
     }
 
     /// The same once the objects have been encoded and decoded, which rounds the times of `managedFields`.
-    pub(super) fn reread(self) -> VersionedObjects {
+    pub(crate) fn reread(self) -> VersionedObjects {
         VersionedObjects { stamped: false, ..self }
     }
 
     /// Brings the objects to the version of `kind`.
-    pub(super) async fn convert_to(
+    pub(crate) async fn convert_to(
         &mut self,
         kind: &GroupVersionKind,
         attributes: &Attributes<'_>,
@@ -158,7 +158,7 @@ impl VersionedObjects {
     }
 
     /// Replaces the object by the patched one. Returns whether they differ; the error is upstream's message.
-    pub(super) fn accept_patched(
+    pub(crate) fn accept_patched(
         &mut self,
         patched: Value,
         attributes: &Attributes<'_>,
@@ -219,7 +219,7 @@ impl VersionedObjects {
     }
 
     /// The object in the version of the request, in the form that the stages of a write work on.
-    pub(super) fn into_object(self, attributes: &Attributes<'_>) -> Result<Value> {
+    pub(crate) fn into_object(self, attributes: &Attributes<'_>) -> Result<Value> {
         let mut object = self.object;
         if attributes.body_kind.is_some() {
             return Ok(object);
