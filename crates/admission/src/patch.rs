@@ -20,7 +20,7 @@ pub fn read(patch: &[u8]) -> Result<Option<Patch>, String> {
         Value::Array(operations) => operations.clone(),
         _ => Vec::new(),
     };
-    let compiled = JsonPatch::decode(decoded.value, false).map_err(|error| reason(&error))?;
+    let compiled = JsonPatch::decode_of_webhook(decoded.value).map_err(|error| reason(&error))?;
     Ok(Some(Patch { operations, compiled }))
 }
 
@@ -44,7 +44,7 @@ impl Patch {
 
     fn first_mistake(&self, mut object: Value) -> Option<String> {
         for operation in &self.operations {
-            let alone = JsonPatch::decode(Value::Array(vec![operation.clone()]), false).ok()?;
+            let alone = JsonPatch::decode_of_webhook(Value::Array(vec![operation.clone()])).ok()?;
             object = match alone.apply(object) {
                 Ok(changed) => changed,
                 Err(error) => return Some(worded(operation, &reason(&error))),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::patch_error::PatchError;
 
-/// How many operations a patch may have.
+/// How many operations the patch of a client may have.
 pub const MAX_OPERATIONS: usize = 10_000;
 
 /// A JSON patch that was read; apply it with [`JsonPatch::apply`].
@@ -28,6 +28,15 @@ impl JsonPatch {
     /// Reads a patch. `checked` says whether its fields are validated (`fieldValidation` is not `Ignore`): upstream
     /// then reads it as typed operations first and words its errors accordingly.
     pub fn decode(patch: Value, checked: bool) -> Result<Self, PatchError> {
+        Self::decode_up_to(MAX_OPERATIONS, patch, checked)
+    }
+
+    /// Reads the patch of an admission webhook, which may have any number of operations; its fields are not validated.
+    pub fn decode_of_webhook(patch: Value) -> Result<Self, PatchError> {
+        Self::decode_up_to(usize::MAX, patch, false)
+    }
+
+    fn decode_up_to(limit: usize, patch: Value, checked: bool) -> Result<Self, PatchError> {
         let items = match patch {
             Value::Array(items) => items,
             // To Go, null is an empty list.
@@ -45,7 +54,7 @@ impl JsonPatch {
             items.iter().try_for_each(check)?;
         }
         let mut decoded = Self::default();
-        let too_many = items.len() > MAX_OPERATIONS;
+        let too_many = items.len() > limit;
         let count = items.len();
         for (index, item) in items.into_iter().enumerate() {
             let fields = match item {
@@ -59,7 +68,7 @@ impl JsonPatch {
         }
         if too_many {
             return Err(PatchError::TooLarge(format!(
-                "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
+                "The allowed maximum operations in a JSON patch is {limit}, got {count}"
             )));
         }
         Ok(decoded)
