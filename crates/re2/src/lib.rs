@@ -1,6 +1,6 @@
 //! Regular expressions as Go's `regexp` package has them (RE2's syntax), for the patterns of schemas and expressions.
-//! A pattern is parsed once. If Go would refuse it, the error is Go's own message; otherwise it is translated into the syntax of
-//! the `regex` crate.
+//! A pattern is read once. If Go would refuse it, the error is Go's own message; otherwise it is translated into the syntax of
+//! the `regex` crate, and compiled when it is used for the first time.
 //!
 //! ```
 //! let pattern = kubewright_re2::compile(r"^\d{1,3}$", 1 << 20)?;
@@ -14,14 +14,15 @@
 
 mod class;
 mod lexis;
+mod program;
+mod regex;
+mod search;
 mod translate;
 
-pub use regex::Regex;
+pub use self::regex::Regex;
 
 /// How deep groups may nest in a pattern, as in Go.
 const MAX_HEIGHT: usize = 1000;
-/// How deep a compiled expression may nest: the `regex` crate uses some kilobytes of the caller's stack for each level.
-const MAX_NESTING: u32 = 250;
 
 /// The message with which Go refuses a pattern, or `None` if Go compiles it.
 pub fn mistake(pattern: &str) -> Option<String> {
@@ -30,14 +31,8 @@ pub fn mistake(pattern: &str) -> Option<String> {
         .map(translate::PatternError::message)
 }
 
-/// Compiles a pattern into a program of at most `memory` bytes, so that no pattern can exhaust a server.
+/// Reads a pattern whose program may take `memory` bytes, so that no pattern can exhaust a server.
 /// The error is Go's message. Where only our limit is exceeded, it is Go's message for a pattern that is too large.
 pub fn compile(pattern: &str, memory: usize) -> Result<Regex, String> {
-    let translated = translate::translate(pattern).map_err(translate::PatternError::message)?;
-    regex::RegexBuilder::new(&translated)
-        .size_limit(memory)
-        .dfa_size_limit(memory / 8)
-        .nest_limit(MAX_NESTING)
-        .build()
-        .map_err(|_| translate::PatternError::too_large(pattern).message())
+    Regex::new(pattern, memory)
 }

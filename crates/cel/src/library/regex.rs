@@ -62,9 +62,7 @@ fn find<'a>(regex: &Regex, args: &[Value<'a>]) -> Outcome<'a> {
     let [Value::String(text), Value::String(_)] = args else {
         return wrong();
     };
-    Ok(Value::text(
-        regex.find(text.as_str()).map_or("", |found| found.as_str()),
-    ))
+    Ok(Value::text(regex.find(text.as_str()).unwrap_or("")))
 }
 
 fn find_all<'a>(regex: &Regex, args: &[Value<'a>]) -> Outcome<'a> {
@@ -75,10 +73,6 @@ fn find_all<'a>(regex: &Regex, args: &[Value<'a>]) -> Outcome<'a> {
         }
         _ => return wrong(),
     };
-    let found = regex
-        .find_iter(text.as_str())
-        .take(limit)
-        .map(|found| Value::text(found.as_str()))
-        .collect();
+    let found = regex.find_iter(text.as_str()).take(limit).map(Value::text).collect();
     Ok(Value::list(found))
 }

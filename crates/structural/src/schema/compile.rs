@@ -15,9 +15,18 @@ use super::{
 /// How deep schemas may nest; what is deeper is as if it were not specified. No decoder lets such a schema through.
 const MAX_DEPTH: usize = 256;
 
+/// What is known of the patterns of a schema.
+#[derive(Debug, Default)]
+pub(super) struct Patterns {
+    /// Those that cannot run.
+    pub(super) defects: Vec<PatternDefect>,
+    /// The most steps that one of them takes for a character.
+    pub(super) steps: usize,
+}
+
 /// Compiles the schema of a whole object.
-pub(super) fn compile(openapi: &Value, preserve_unknown_fields: bool, defects: &mut Vec<PatternDefect>) -> Node {
-    let mut compiler = Compiler { defects };
+pub(super) fn compile(openapi: &Value, preserve_unknown_fields: bool, patterns: &mut Patterns) -> Node {
+    let mut compiler = Compiler { patterns };
     let mut root = compiler.node(openapi, 0, "");
     if !preserve_unknown_fields {
         prune_defaults(&mut root);
@@ -26,7 +35,7 @@ pub(super) fn compile(openapi: &Value, preserve_unknown_fields: bool, defects: &
 }
 
 struct Compiler<'d> {
-    defects: &'d mut Vec<PatternDefect>,
+    patterns: &'d mut Patterns,
 }
 
 impl Compiler<'_> {
@@ -116,12 +125,13 @@ impl Compiler<'_> {
 
     fn pattern(&mut self, source: &str, path: &str) -> Pattern {
         let pattern = Pattern::compile(source);
-        if let Err(reason) = &pattern.regex {
-            self.defects.push(PatternDefect {
+        match &pattern.regex {
+            Ok(regex) => self.patterns.steps = self.patterns.steps.max(regex.steps()),
+            Err(reason) => self.patterns.defects.push(PatternDefect {
                 path: format!("{path}.pattern").trim_start_matches('.').to_owned(),
                 pattern: source.to_owned(),
                 reason: reason.clone(),
-            });
+            }),
         }
         pattern
     }

@@ -1,5 +1,5 @@
 //! A structural schema, compiled once and then used by every request: prune, coerce, default, validate, own, select.
-//! Nothing here compiles, caches or locks while serving; [`Schema`] is immutable and shared.
+//! [`Schema`] is immutable and shared; only a pattern is compiled while serving, when the first value meets it.
 
 mod checks;
 mod coerce;
@@ -40,7 +40,7 @@ pub struct Schema {
     root: Node,
     rules: Option<Validator>,
     preserve_unknown_fields: bool,
-    defects: Vec<PatternDefect>,
+    patterns: compile::Patterns,
 }
 
 impl Schema {
@@ -48,19 +48,24 @@ impl Schema {
     ///
     /// `preserve_unknown_fields` is the definition's `spec.preserveUnknownFields`.
     pub fn compile(openapi: &Value, preserve_unknown_fields: bool) -> Self {
-        let mut defects = Vec::new();
-        let root = compile::compile(openapi, preserve_unknown_fields, &mut defects);
+        let mut patterns = compile::Patterns::default();
+        let root = compile::compile(openapi, preserve_unknown_fields, &mut patterns);
         Schema {
             root,
             rules: Validator::new(openapi),
             preserve_unknown_fields,
-            defects,
+            patterns,
         }
     }
 
     /// The patterns that Go runs and this server cannot, if any: a value under one of them is always refused.
     pub fn defects(&self) -> &[PatternDefect] {
-        &self.defects
+        &self.patterns.defects
+    }
+
+    /// At most how many steps a pattern takes for each character of a value: 1, unless one counts large classes.
+    pub fn pattern_steps(&self) -> usize {
+        self.patterns.steps.max(1)
     }
 
     /// Everything that decoding a request does to an object of this version (C6, W2): metadata takes its canonical
