@@ -5,6 +5,7 @@
 
 mod body;
 pub(crate) mod call;
+mod cost;
 pub(crate) mod delete_options;
 mod dispatch;
 mod head;
@@ -181,6 +182,7 @@ impl AuthorizedRequest<'_> {
             Route::NonResource => {
                 let path = head.info.trimmed_path();
                 observation.plain(head.method(), path);
+                cost::leave_for_page(head.parts, path).await;
                 non_resource::answer(self.server, head.parts, path, &head.query)
             }
         }
@@ -211,6 +213,7 @@ impl AuthorizedRequest<'_> {
             warnings: deprecation(target),
         };
         // How the answer is to look is a question only once there is one: a write that cannot be shown is still done.
+        cost::leave_if_long(&call, verb).await;
         let answer = dispatch::in_time(&mut call, verb).await;
         let answer = answer.and_then(|answer| match answer {
             HandlerOutput::Reply(reply) => {

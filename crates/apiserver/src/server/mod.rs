@@ -28,6 +28,7 @@ use crate::server::metrics::Metrics;
 use crate::server::options::{Options, Timeouts};
 use crate::service::LocalEndpoints;
 use crate::stream::containers::Containers;
+use crate::transport::Threads;
 use crate::webhook::Webhooks;
 use crate::wire::body::Body;
 use crate::wire::status::{Result, Status};
@@ -93,6 +94,8 @@ pub(crate) struct Server {
     pub(crate) admission: Settings,
     pub(crate) timeouts: Timeouts,
     pub(crate) documents: Documents,
+    /// Where requests go that take long.
+    pub(crate) threads: Arc<Threads>,
     /// The address of the first listener, which discovery publishes.
     pub(crate) advertised: OnceLock<String>,
 }
@@ -137,6 +140,7 @@ impl ApiServer {
             admission: options.admission,
             timeouts: options.timeouts,
             documents: Documents::default(),
+            threads: Arc::default(),
             advertised: OnceLock::new(),
         });
         server.aggregate_roles();
@@ -171,6 +175,7 @@ impl ApiServer {
             admission: server.admission,
             timeouts: server.timeouts,
             documents: Documents::default(),
+            threads: Arc::default(),
             advertised: OnceLock::new(),
         });
         fork.settle_all();

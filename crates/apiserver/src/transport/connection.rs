@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
-use kubewright_system::listen::{self, WriteTimeout};
+use kubewright_system::listen::{self, Stalled, WriteTimeout};
 use kubewright_system::stop::Stop;
 use rustls::ServerConfig;
 use rustls::server::danger::ClientCertVerifier;
@@ -24,6 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::identity;
+use super::malformed;
 use super::read;
 use super::stop::Stoppable;
 use super::upgraded::Upgraded;
@@ -46,10 +47,12 @@ const MAX_STREAMS: u32 = 1000;
 /// What may be on its way to us, for one request and for all of a connection.
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// How much of what is to be sent waits encrypted.
+const TLS_BUFFER: usize = 32 * 1024;
 /// Upstream only limits the bytes of a head; hyper wants a number of lines, too.
 const MAX_HEADERS: usize = 1000;
-/// Upstream's limit for a request's head.
-const MAX_HEAD: u32 = 1024 * 1024;
+/// Upstream's limit for a request's head, which Go exceeds a little.
+const MAX_HEAD: u32 = 1024 * 1024 + 4096;
 
 /// The address of the client that sent a request, as an extension of it.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +107,7 @@ impl TlsTransport {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
             .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEAD as usize)
             .title_case_headers(true);
         http.http2()
             .timer(TokioTimer::new())
@@ -125,7 +129,7 @@ impl TlsTransport {
     /// Serves a connection to its end. What goes wrong on it concerns only its peer, which knows.
     pub(super) async fn serve(self: Arc<Self>, socket: TcpStream, stop: Stop) {
         let address = socket.peer_addr().ok().map(|address| ClientAddress(address.ip()));
-        let Some(Ok(stream)) = listen::handshake(self.handshake(socket), HANDSHAKE, &stop).await else {
+        let Some(Ok(mut stream)) = listen::handshake(self.handshake(socket), HANDSHAKE, &stop).await else {
             return;
         };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
@@ -134,11 +138,14 @@ impl TlsTransport {
             Clients::Shown => Identity::Shown(chain.iter().map(|shown| shown.clone().into_owned()).collect()),
         };
         let client = (client, address);
-        let upgraded = Upgraded::default();
-        let service = service_fn(|request| {
-            let connection = (stop.clone(), upgraded.clone());
-            answer(self.server.clone(), client.clone(), request, connection)
-        });
+        stream.get_mut().1.set_buffer_limit(Some(TLS_BUFFER));
+        let connection = Connection {
+            stop: stop.clone(),
+            stalled: stream.get_ref().0.stalled(),
+            upgraded: Upgraded::default(),
+        };
+        let upgraded = connection.upgraded.clone();
+        let service = service_fn(|request| answer(self.server.clone(), client.clone(), request, connection.clone()));
         let _ = listen::serve_http(&self.http, stream, service, &stop).await;
         tokio::select! {
             () = upgraded.run() => {}
@@ -169,18 +176,35 @@ impl TlsTransport {
     }
 }
 
+/// What the answers of a connection share.
+#[derive(Clone)]
+struct Connection {
+    stop: Stop,
+    stalled: Stalled,
+    upgraded: Upgraded,
+}
+
 async fn answer(
     server: ApiServer,
     (client, address): (Identity, Option<ClientAddress>),
     mut request: Request<Incoming>,
-    (stop, upgraded): (Stop, Upgraded),
+    connection: Connection,
 ) -> io::Result<Response<Stoppable>> {
     let on_upgrade = hyper::upgrade::on(&mut request);
     let (mut parts, body) = request.into_parts();
+    if let Some(response) = malformed::answer(&parts) {
+        return Ok(response.map(|body| Stoppable::new(body, &connection.stop, &connection.stalled)));
+    }
     if let Some(address) = address {
         parts.extensions.insert(address);
     }
-    let mut response = server.serve(&client, &parts, Received(body)).await?;
-    upgraded.keep(on_upgrade, &mut response);
-    Ok(response.map(|body| Stoppable::new(body, &stop)))
+    let threads = Arc::clone(&server.server.threads);
+    // Boxed there, so that the task of a stream does not keep the room of a request as long as it sends the answer.
+    let answer = threads.run(|notice| async move {
+        parts.extensions.insert(notice);
+        server.serve(&client, &parts, Received(body)).await
+    });
+    let mut response = answer.await?;
+    connection.upgraded.keep(on_upgrade, &mut response);
+    Ok(response.map(|body| Stoppable::new(body, &connection.stop, &connection.stalled)))
 }

@@ -38,8 +38,8 @@ const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// No watch lasts longer, whatever it asks for.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(365 * 24);
-/// How many bytes are written in one go; a single object may be larger.
-const CHUNK_BYTES: usize = 1 << 20;
+/// How many bytes are written in one go; a single object may be larger. A client that does not read keeps a few of these.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
     let options = ListOptions::parse(call.query, call.target, true)?;

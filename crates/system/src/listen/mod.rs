@@ -17,6 +17,7 @@ use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::server::conn::auto::HttpServerConnExec;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -25,11 +26,14 @@ use tokio::time::{sleep, timeout};
 
 use crate::stop::Stop;
 
-pub use write_timeout::WriteTimeout;
+pub use write_timeout::{Stalled, WriteTimeout};
 
 /// How long the loop waits after a connection could not be accepted: file descriptors are used up, most likely, and some of
 /// them will be closed.
 const BACK_OFF: Duration = Duration::from_millis(50);
+/// What the system holds for a peer that does not read. Left to itself it takes megabytes, and a watch that nobody reads goes on
+/// being served for as long as they last.
+const SEND_BUFFER: usize = 128 * 1024;
 
 /// How many connections are served, and how long they may take to end.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +84,7 @@ where
                 Ok((socket, _)) => {
                     // Answers and watch events are small and should not wait for one another.
                     let _ = socket.set_nodelay(true);
+                    let _ = SockRef::from(&socket).set_send_buffer_size(SEND_BUFFER);
                     let serving = serve(socket, stop.clone());
                     connections.spawn(async move {
                         serving.await;

@@ -1,11 +1,14 @@
 //! A socket whose writes fail when the peer stops reading.
 
-use std::future::Future as _;
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
@@ -16,6 +19,43 @@ pub struct WriteTimeout<S> {
     timeout: Duration,
     /// Set while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
+    stalled: Stalled,
+}
+
+/// Whether a write to a [`WriteTimeout`] waits for the peer, for those who make what is written: what they make meanwhile would only be
+/// kept in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Stalled(Arc<StalledState>);
+
+#[derive(Debug, Default)]
+struct StalledState {
+    stalled: AtomicBool,
+    waiting: Mutex<Vec<Waker>>,
+}
+
+impl Stalled {
+    /// Ready while no write waits.
+    pub fn poll_clear(&self, context: &Context<'_>) -> Poll<()> {
+        if !self.0.stalled.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
+        let mut waiting = self.0.waiting.lock();
+        // Looked at once more under the lock: whoever goes on wakes those who wait under it.
+        if !self.0.stalled.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
+        if !waiting.iter().any(|known| known.will_wake(context.waker())) {
+            waiting.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    fn set(&self, stalled: bool) {
+        if self.0.stalled.swap(stalled, Ordering::AcqRel) && !stalled {
+            let waiting = std::mem::take(&mut *self.0.waiting.lock());
+            waiting.into_iter().for_each(Waker::wake);
+        }
+    }
 }
 
 impl<S> WriteTimeout<S> {
@@ -25,10 +65,17 @@ impl<S> WriteTimeout<S> {
             socket,
             timeout,
             waiting: None,
+            stalled: Stalled::default(),
         }
     }
 
+    /// Whether a write waits, now and later.
+    pub fn stalled(&self) -> Stalled {
+        self.stalled.clone()
+    }
+
     fn limit<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        self.stalled.set(written.is_pending());
         if written.is_ready() {
             self.waiting = None;
             return written;
@@ -98,6 +145,28 @@ mod tests {
         let error = WriteTimeout::new(socket, TIMEOUT).write_all(&[0; 5]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(began.elapsed().as_secs(), TIMEOUT.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_makes_what_is_written_waits_while_the_peer_does_not_read() {
+        let (socket, mut peer) = duplex(4);
+        let mut socket = WriteTimeout::new(socket, TIMEOUT);
+        let stalled = socket.stalled();
+        let clear = || std::future::poll_fn(|context| stalled.poll_clear(context));
+        clear().await;
+        let writing = tokio::spawn(async move { socket.write_all(&[0; 6]).await.map(|()| socket) });
+        tokio::task::yield_now().await;
+        let waiting = clear();
+        tokio::pin!(waiting);
+        assert!(now(waiting.as_mut()).await.is_pending());
+        peer.read_exact(&mut [0; 6]).await.unwrap();
+        waiting.await;
+        writing.await.unwrap().unwrap();
+    }
+
+    /// What a future says now.
+    async fn now<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
+        std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,0 +1,144 @@
+//! What a watch takes while nothing happens. A program of its own, because all that it allocates is counted.
+//!
+//! The server has a thread of its own, and only what that thread allocates counts: the clients are on another one.
+
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use bytes::Bytes;
+use http::{Request, StatusCode, Version};
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use kubewright_apiserver::{ApiServer, ListenOptions, Options};
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+const WATCH: &str = "/api/v1/namespaces/none/configmaps?watch=true";
+/// How many watches are counted, after some that are not, so that what is made once is there.
+const WATCHES: usize = 200;
+const BEFORE: usize = 20;
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+/// Whom clients connect to, and as whom.
+struct Address {
+    port: std::net::SocketAddr,
+    authority: String,
+    certificate: String,
+    key: String,
+}
+
+async fn connect(to: &Address, protocol: &[u8]) -> TokioIo<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    let authority = CertificateDer::from_pem_slice(to.authority.as_bytes()).expect("a certificate");
+    roots.add(authority).expect("an authority");
+    let certificate = CertificateDer::from_pem_slice(to.certificate.as_bytes()).expect("a certificate");
+    let key = PrivateKeyDer::from_pem_slice(to.key.as_bytes()).expect("a key");
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![certificate], key)
+        .expect("a client's certificate");
+    config.alpn_protocols = vec![protocol.to_vec()];
+    let socket = TcpStream::connect(to.port).await.expect("a connection");
+    let name = ServerName::try_from("kubernetes.default.svc").expect("a name");
+    let connected = TlsConnector::from(Arc::new(config)).connect(name, socket).await;
+    TokioIo::new(connected.expect("a handshake"))
+}
+
+/// Opens watches: all on one connection of HTTP/2, or each on its own of HTTP/1.1.
+async fn open(to: &Address, version: Version, count: usize) -> Vec<Incoming> {
+    let mut open = Vec::with_capacity(count);
+    if version == Version::HTTP_2 {
+        let stream = connect(to, b"h2").await;
+        let (mut client, connection) = http2::handshake(TokioExecutor::new(), stream).await.expect("HTTP/2");
+        tokio::spawn(connection);
+        for _ in 0..count {
+            let request = Request::get(format!("https://kubernetes{WATCH}")).body(Empty::<Bytes>::new());
+            let answer = client
+                .send_request(request.expect("a request"))
+                .await
+                .expect("an answer");
+            assert_eq!(answer.status(), StatusCode::OK);
+            open.push(answer.into_body());
+        }
+    } else {
+        for _ in 0..count {
+            let stream = connect(to, b"http/1.1").await;
+            let (mut client, connection) = http1::handshake(stream).await.expect("HTTP/1.1");
+            tokio::spawn(connection);
+            let request = Request::get(WATCH)
+                .header("host", "kubernetes")
+                .body(Empty::<Bytes>::new());
+            let answer = client
+                .send_request(request.expect("a request"))
+                .await
+                .expect("an answer");
+            assert_eq!(answer.status(), StatusCode::OK);
+            open.push(answer.into_body());
+        }
+    }
+    open
+}
+
+/// How many bytes one more watch takes in the server.
+fn bytes_of_a_watch(version: Version) -> usize {
+    let server_runtime = runtime();
+    let server = server_runtime.block_on(async { ApiServer::new(Options::new()) });
+    let listener = server_runtime.block_on(server.listen(ListenOptions::default()));
+    let listener = listener.expect("a listener");
+    let address = Address {
+        port: listener.local_addr(),
+        authority: listener.ca_pem().to_owned(),
+        certificate: listener.client_certificate_pem().to_owned(),
+        key: listener.client_key_pem().to_owned(),
+    };
+    let (orders, ordered) = mpsc::channel::<(usize, oneshot::Sender<()>)>();
+    let clients = thread::spawn(move || {
+        runtime().block_on(async {
+            let mut open_watches = Vec::new();
+            while let Ok((count, done)) = ordered.recv() {
+                open_watches.extend(open(&address, version, count).await);
+                // The server may have gone.
+                let _ = done.send(());
+            }
+        });
+    });
+    let order = |count| {
+        let (done, is_done) = oneshot::channel();
+        orders.send((count, done)).expect("clients");
+        server_runtime.block_on(is_done).expect("watches");
+    };
+    order(BEFORE);
+    let counted = allocation_counter::measure(|| order(WATCHES));
+    drop(orders);
+    clients.join().expect("clients");
+    usize::try_from(counted.bytes_current).expect("more is allocated than freed") / WATCHES
+}
+
+#[test]
+fn an_idle_watch_on_a_shared_connection_takes_at_most_8_kilobytes() {
+    let bytes = bytes_of_a_watch(Version::HTTP_2);
+    println!("a watch on HTTP/2: {bytes} bytes");
+    assert!(bytes <= 8 * 1024, "{bytes} bytes");
+}
+
+/// The connection is a part of it: hyper's and the TLS buffers alone are more than half.
+#[test]
+fn an_idle_watch_with_a_connection_of_its_own_takes_at_most_56_kilobytes() {
+    let bytes = bytes_of_a_watch(Version::HTTP_11);
+    println!("a watch on HTTP/1.1 with its connection: {bytes} bytes");
+    assert!(bytes <= 56 * 1024, "{bytes} bytes");
+}
