@@ -11,6 +11,22 @@ pub struct Patch {
     compiled: JsonPatch,
 }
 
+/// The message of a patch whose test does not hold ends like this.
+const TEST_FAILED: &str = ": test failed";
+
+/// Applies the operations of a policy's patch. `None` if a test among them does not hold, so that nothing is to be changed; the error is
+/// upstream's message.
+pub fn apply_operations(operations: Vec<Value>, object: &Value) -> Result<Option<Value>, String> {
+    if operations.is_empty() {
+        return Ok(Some(object.clone()));
+    }
+    let compiled = JsonPatch::decode(Value::Array(operations.clone()), false).map_err(|error| reason(&error))?;
+    match (Patch { operations, compiled }).apply(object) {
+        Err(why) if why.ends_with(TEST_FAILED) => Ok(None),
+        applied => applied.map(Some),
+    }
+}
+
 /// Reads a patch; `None` when it has no operations. The error is upstream's message.
 pub fn read(patch: &[u8]) -> Result<Option<Patch>, String> {
     let decoded = json::decode(patch).map_err(|error| error.to_string())?;

@@ -37,7 +37,7 @@ pub mod strategic;
 mod topology;
 
 pub use apply::{
-    ApplyError, ConflictCause, Conflicts, ConversionError, FieldManager, Versions, apply, extract,
+    ApplyError, ConflictCause, Conflicts, ConversionError, FieldManager, Versions, apply, configure, extract,
     keep_times_of_a_no_op, update,
 };
 pub use json_patch::{JsonPatch, MAX_COPIED_BYTES, MAX_OPERATIONS};

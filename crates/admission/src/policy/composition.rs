@@ -149,6 +149,10 @@ impl PolicyExpressions {
         Expression::new(self.environment(Which::Rule), text, returns)
     }
 
+    pub(super) fn mutation(&self, text: &str, returns: Returns) -> Expression {
+        Expression::new(self.environment(Which::Mutation), text, returns)
+    }
+
     pub(super) fn message_expression(&self, text: &str) -> Expression {
         Expression::new(self.environment(Which::Message), text, Returns::String)
     }

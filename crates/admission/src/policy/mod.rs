@@ -41,6 +41,7 @@
 mod binding;
 mod composition;
 mod matching;
+mod mutating;
 mod request;
 mod validating;
 
@@ -48,6 +49,7 @@ pub use binding::{Action, Binding, ParamRef};
 pub(crate) use composition::Composition;
 pub use composition::PolicyExpressions;
 pub use matching::{MatchResources, MatchedVersion};
+pub use mutating::{Change, MutatingPolicy};
 pub use request::{Reads, Request};
 pub use validating::{Annotation, Failure, FailureReason, ValidatingPolicy, Verdict};
 

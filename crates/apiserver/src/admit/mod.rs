@@ -33,7 +33,7 @@ pub(crate) use resource_quota::charge;
 pub use settings::AdmissionPlugin;
 pub(crate) use settings::Settings;
 
-use crate::policy;
+use crate::policy::{self, PolicyReinvocation};
 use crate::webhook::dispatch::{self, Reinvocation};
 use crate::wire::status::Result;
 
@@ -96,7 +96,7 @@ fn plugins(attributes: &Attributes<'_>) -> impl Iterator<Item = &'static dyn Plu
         .filter(move |plugin| plugin.switch().is_none_or(|switch| settings.has(switch)))
 }
 
-/// Lets plugins and webhooks change what is to be written; what they warn of joins `warnings`.
+/// Lets plugins, policies and webhooks change what is to be written; what they warn of joins `warnings`.
 pub(crate) async fn mutate(
     attributes: &Attributes<'_>,
     object: &mut Value,
@@ -104,25 +104,38 @@ pub(crate) async fn mutate(
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     mutate_by_plugins(attributes, object, old)?;
-    if !attributes
-        .server
-        .admission
-        .has(AdmissionPlugin::MutatingAdmissionWebhook)
-    {
+    if !attributes.server.has_dynamic_admission() {
         return Ok(());
     }
-    let Some(webhooks) = attributes.server.webhooks.of(Phase::Mutating) else {
-        return Ok(());
-    };
     let owners = dispatch::owners(object);
-    let mut round = Reinvocation::default();
-    dispatch::mutate(attributes, &webhooks, object, old, warnings, &mut round).await?;
-    // What a webhook changed is seen by the plugins again, and by the webhooks that ask for it (A8).
-    if round.again() {
+    let (mut policies, mut webhooks) = (PolicyReinvocation::default(), Reinvocation::default());
+    mutate_by_others(attributes, object, old, warnings, (&mut policies, &mut webhooks)).await?;
+    // What a policy or a webhook changed is seen by the plugins again, and by those of them that ask for it (A8).
+    if policies.again() | webhooks.again() {
         mutate_by_plugins(attributes, object, old)?;
-        dispatch::mutate(attributes, &webhooks, object, old, warnings, &mut round).await?;
+        mutate_by_others(attributes, object, old, warnings, (&mut policies, &mut webhooks)).await?;
     }
     dispatch::restore_owners(object, owners, warnings);
+    Ok(())
+}
+
+/// Lets policies and then webhooks change what is to be written.
+async fn mutate_by_others(
+    attributes: &Attributes<'_>,
+    object: &mut Value,
+    old: Option<&Value>,
+    warnings: &mut Vec<String>,
+    (policies, webhooks): (&mut PolicyReinvocation, &mut Reinvocation),
+) -> Result<()> {
+    let server = attributes.server;
+    if server.admission.has(AdmissionPlugin::MutatingAdmissionPolicy) {
+        policy::mutate(attributes, object, old, policies).await?;
+    }
+    if server.admission.has(AdmissionPlugin::MutatingAdmissionWebhook)
+        && let Some(hooks) = server.webhooks.of(Phase::Mutating)
+    {
+        dispatch::mutate(attributes, &hooks, object, old, warnings, webhooks).await?;
+    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use kubewright_admission::policy::{MatchResources, MatchedVersion, is_exempt};
+use kubewright_admission::policy::{Binding, MatchResources, MatchedVersion, Reads, Request, is_exempt};
 use kubewright_admission::{Attributes as Facts, GroupVersionKind, GroupVersionResource, Operation, Undecided};
 use kubewright_cel::authorizer::Authorize;
 use serde_json::Value;
@@ -49,6 +49,34 @@ impl<'a> Context<'a> {
             .map_err(|undecided| match undecided {
                 Undecided::Namespace(why) | Undecided::Selector(why) => why,
             })
+    }
+
+    /// Whether a binding is about the write; or upstream's message why that is not known.
+    pub(super) fn is_bound(&self, binding: &Binding, object: &Value, old: &Value) -> std::result::Result<bool, String> {
+        match &binding.matches {
+            None => Ok(true),
+            Some(constraints) => Ok(self.find(constraints, object, old)?.is_some()),
+        }
+    }
+
+    /// A request as the expressions of a policy see it that read these variables.
+    pub(super) fn request<'v>(
+        &'v self,
+        reads: Reads,
+        matched: MatchedVersion,
+        objects: &'v VersionedObjects,
+        params: &'v Value,
+    ) -> Result<Request<'v>> {
+        let (resource, kind) = self.version(matched);
+        let mut request = Request::new(&self.facts, kind, resource, &objects.object, &objects.old);
+        request = request.with_params(params);
+        if reads.namespace {
+            request = request.in_namespace(self.namespace_object()?);
+        }
+        if reads.authorizer {
+            request = request.with_authorizer(self.rights());
+        }
+        Ok(request)
     }
 
     /// The resource and the kind of a version that constraints are about.
@@ -133,5 +161,17 @@ impl Forms {
         self.forms.push((matched, objects));
         let at = self.forms.len() - 1;
         Ok(&mut self.forms[at].1)
+    }
+
+    /// The objects in a version that they were made in.
+    pub(super) fn get_mut(&mut self, matched: MatchedVersion) -> Option<&mut VersionedObjects> {
+        let mut forms = self.forms.iter_mut();
+        forms.find(|(known, _)| *known == matched).map(|(_, objects)| objects)
+    }
+
+    /// Takes the objects in a version out.
+    pub(super) fn take(&mut self, matched: MatchedVersion) -> Option<VersionedObjects> {
+        let at = self.forms.iter().position(|(known, _)| *known == matched)?;
+        Some(self.forms.swap_remove(at).1)
     }
 }

@@ -1,18 +1,20 @@
-//! Admission policies: the compiled set, their params, and what they decide about a write (A13).
+//! Admission policies: the compiled set, their params, and what they decide about a write (A13, A14).
 //!
 //! `kubewright-admission` compiles and evaluates them; this module finds what they are shown: objects in the version of their rules,
 //! namespaces, params and the rights of the user.
 
 mod context;
+mod mutate;
 mod params;
 mod set;
 mod validate;
 
 use std::sync::Arc;
 
-use kubewright_admission::policy::ValidatingPolicy;
+use kubewright_admission::policy::{MutatingPolicy, ValidatingPolicy};
 use kubewright_store::Store;
 
+pub(crate) use mutate::{PolicyReinvocation, mutate};
 pub(crate) use validate::validate;
 
 use crate::registry::{BuiltInId, Resource};
@@ -21,6 +23,7 @@ use set::{BoundPolicy, PolicySet};
 /// The policies of a server.
 #[derive(Default)]
 pub(crate) struct Policies {
+    mutating: PolicySet<MutatingPolicy>,
     validating: PolicySet<ValidatingPolicy>,
 }
 
@@ -28,12 +31,14 @@ impl Policies {
     /// The policies of a fork of the server, which has to [renew](Policies::renew) them from its own store.
     pub(crate) fn fork(&self) -> Policies {
         Policies {
+            mutating: self.mutating.fork(),
             validating: self.validating.fork(),
         }
     }
 
     /// Reads the policies in the store.
     pub(crate) fn renew(&self, store: &Store) {
+        self.mutating.renew(store);
         self.validating.renew(store);
     }
 
@@ -43,13 +48,20 @@ impl Policies {
             Some(BuiltInId::ValidatingAdmissionPolicies | BuiltInId::ValidatingAdmissionPolicyBindings) => {
                 self.validating.renew(store);
             }
+            Some(BuiltInId::MutatingAdmissionPolicies | BuiltInId::MutatingAdmissionPolicyBindings) => {
+                self.mutating.renew(store);
+            }
             _ => {}
         }
     }
 
     /// Whether there are any.
     pub(crate) fn any(&self) -> bool {
-        self.validating.get().is_some()
+        self.mutating.get().is_some() || self.validating.get().is_some()
+    }
+
+    fn mutating(&self) -> Option<Arc<[BoundPolicy<MutatingPolicy>]>> {
+        self.mutating.get()
     }
 
     fn validating(&self) -> Option<Arc<[BoundPolicy<ValidatingPolicy>]>> {

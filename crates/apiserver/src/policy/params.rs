@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_admission::GroupVersionKind;
-use kubewright_admission::policy::ParamRef;
+use kubewright_admission::policy::{Binding, ParamRef};
 use kubewright_apimachinery::labels::Selector;
 use kubewright_store::Record;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::request::call::record_value;
 use crate::server::Server;
 
 /// The resource of a kind, or upstream's message that there is none.
-pub(super) fn resource(server: &Server, kind: &GroupVersionKind) -> Result<Arc<Resource>, String> {
+fn resource(server: &Server, kind: &GroupVersionKind) -> Result<Arc<Resource>, String> {
     let served = server.definitions.served();
     let is_kind = |resource: &&Arc<Resource>| {
         *resource.group == *kind.group && *resource.version == *kind.version && *resource.kind == *kind.kind
@@ -26,8 +26,26 @@ pub(super) fn resource(server: &Server, kind: &GroupVersionKind) -> Result<Arc<R
         .ok_or_else(|| format!("failed to find resource referenced by paramKind: '{kind}'"))
 }
 
+/// The resource of the params of a policy; `None` if it has none.
+pub(super) fn resource_of(server: &Server, kind: Option<&GroupVersionKind>) -> Result<Option<Arc<Resource>>, String> {
+    kind.map(|kind| resource(server, kind)).transpose()
+}
+
+/// The params of a binding: one that is null if it has none.
+pub(super) async fn of_binding(
+    server: &Server,
+    resource: Option<&Resource>,
+    binding: &Binding,
+    namespace: &str,
+) -> Result<Vec<Value>, String> {
+    match (resource, &binding.param_ref) {
+        (Some(resource), Some(reference)) => find(server, resource, reference, namespace).await,
+        _ => Ok(vec![Value::Null]),
+    }
+}
+
 /// The params that a binding names, for a request in this namespace, or upstream's message why there are none.
-pub(super) async fn find(
+async fn find(
     server: &Server,
     resource: &Resource,
     reference: &ParamRef,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kubewright_admission::policy::{Binding, ValidatingPolicy};
+use kubewright_admission::policy::{Binding, MutatingPolicy, ValidatingPolicy};
 use kubewright_store::{Revision, Store};
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
@@ -28,6 +28,15 @@ impl Policy for ValidatingPolicy {
 
     fn compile(object: &Value) -> Self {
         ValidatingPolicy::read(object)
+    }
+}
+
+impl Policy for MutatingPolicy {
+    const POLICIES: BuiltInId = BuiltInId::MutatingAdmissionPolicies;
+    const BINDINGS: BuiltInId = BuiltInId::MutatingAdmissionPolicyBindings;
+
+    fn compile(object: &Value) -> Self {
+        MutatingPolicy::read(object)
     }
 }
 

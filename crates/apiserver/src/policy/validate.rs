@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use kubewright_admission::FailurePolicy;
-use kubewright_admission::policy::{Action, Binding, Failure, FailureReason, Request, ValidatingPolicy, Verdict};
+use kubewright_admission::policy::{Action, Binding, Failure, FailureReason, ValidatingPolicy, Verdict};
 use serde_json::{Value, json};
 
 use super::context::{Context, Forms};
@@ -42,25 +42,16 @@ pub(crate) async fn validate(
                 continue;
             }
         };
-        let param_resource = match &policy.param_kind {
-            None => None,
-            Some(kind) => match params::resource(attributes.server, kind) {
-                Ok(resource) => Some(resource),
-                Err(why) => {
-                    outcome.misconfigured(policy, None, &why);
-                    continue;
-                }
-            },
+        let param_resource = match params::resource_of(attributes.server, policy.param_kind.as_ref()) {
+            Ok(resource) => resource,
+            Err(why) => {
+                outcome.misconfigured(policy, None, &why);
+                continue;
+            }
         };
         let mut annotations = Annotations::default();
         for binding in &bound.bindings {
-            let is_bound = match &binding.matches {
-                None => Ok(true),
-                Some(constraints) => context
-                    .find(constraints, object, seen_old)
-                    .map(|matched| matched.is_some()),
-            };
-            match is_bound {
+            match context.is_bound(binding, object, seen_old) {
                 Ok(true) => {}
                 Ok(false) => continue,
                 Err(why) => {
@@ -68,21 +59,16 @@ pub(crate) async fn validate(
                     continue;
                 }
             }
-            let found = match (&param_resource, &binding.param_ref) {
-                (Some(resource), Some(reference)) => {
-                    match params::find(attributes.server, resource, reference, &context.facts.namespace).await {
-                        Ok(found) => Some(found),
-                        Err(why) => {
-                            outcome.misconfigured(policy, Some(binding), &why);
-                            continue;
-                        }
-                    }
+            let namespace = &context.facts.namespace;
+            let found = params::of_binding(attributes.server, param_resource.as_deref(), binding, namespace).await;
+            let found = match found {
+                Ok(found) if found.is_empty() => continue,
+                Ok(found) => found,
+                Err(why) => {
+                    outcome.misconfigured(policy, Some(binding), &why);
+                    continue;
                 }
-                _ => None,
             };
-            if found.as_ref().is_some_and(Vec::is_empty) {
-                continue;
-            }
             let objects = forms.of(matched, &context, || {
                 VersionedObjects::new(attributes, object, old).without_stored_defaults(attributes)
             });
@@ -94,18 +80,8 @@ pub(crate) async fn validate(
                     continue;
                 }
             };
-            let (resource, kind) = context.version(matched);
-            let nothing = [Value::Null];
-            for params in found.as_deref().unwrap_or(&nothing) {
-                let mut request = Request::new(&context.facts, kind, resource, &objects.object, &objects.old);
-                request = request.with_params(params);
-                if policy.reads.namespace {
-                    request = request.in_namespace(context.namespace_object()?);
-                }
-                if policy.reads.authorizer {
-                    request = request.with_authorizer(context.rights());
-                }
-                let verdict = policy.evaluate(&request);
+            for params in &found {
+                let verdict = policy.evaluate(&context.request(policy.reads, matched, objects, params)?);
                 outcome.note(attributes, policy, binding, verdict, warnings, &mut annotations);
             }
         }

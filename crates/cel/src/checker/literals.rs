@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::ast::{Entry, Expr, ExprKind, Literal};
+use crate::env::JSON_PATCH;
 use crate::types::{ObjectType, Type};
 use crate::wellknown::{self, WellKnownType};
 
@@ -119,7 +120,13 @@ impl Checker<'_> {
                 found = self.optional_value(entry.value.id, found);
             }
             let wanted = built.field(&field).unwrap_or_else(|| {
-                self.report(entry.id, format!("undefined field '{field}'"));
+                // Upstream's resolver of this type gives fields that it does not have a type without a name.
+                let message = if name == JSON_PATCH {
+                    format!("expected type of field '{field}' is '' but provided type is '{found}'")
+                } else {
+                    format!("undefined field '{field}'")
+                };
+                self.report(entry.id, message);
                 Type::Error
             });
             if !self.mapping.assign(&wanted, &found) {

@@ -80,7 +80,7 @@ fn number_order(left: &Value<'_>, right: &Value<'_>) -> Ranked {
 /// Whether two values are equal; values of different kinds are not.
 pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalError> {
     Ok(match (left, right) {
-        (Value::Null, Value::Null) => true,
+        (Value::Null, Value::Null) | (Value::Lazy, Value::Lazy) => true,
         (Value::Bool(left), Value::Bool(right)) => left == right,
         (Value::String(left), Value::String(right)) => left.as_str() == right.as_str(),
         (Value::Bytes(left), Value::Bytes(right)) => left == right,
@@ -96,7 +96,6 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalErr
         },
         (Value::Opaque(left), Value::Opaque(right)) => left.equals(right)?,
         (Value::Preserved(left), Value::Preserved(right)) => left == right,
-        (Value::Lazy, Value::Lazy) => true,
         (Value::Object(left), Value::Object(right)) => left.equals(right)?,
         (Value::Opaque(_), other) if !matches!(other, Value::Null) => return Err(EvalError::no_such_overload()),
         // Upstream has no overload for comparing a list or object that has a schema with a value of another type.

@@ -4,6 +4,7 @@
 //! store with `metadata.managedFields` computed. Everything a kind knows about its versions comes from [`Versions`].
 
 mod applying;
+mod configure;
 mod conflict;
 mod error;
 mod extract;
@@ -32,6 +33,8 @@ pub use versions::{ConversionError, FieldManager, Versions};
 
 use serde_json::Value;
 
+use crate::Topology;
+
 /// Computes `metadata.managedFields` of `new`, the object that a create, PUT or patch is about to store.
 ///
 /// `live` is the stored object (`None` on create); both are at the version of the endpoint. Never fails: where upstream
@@ -59,4 +62,12 @@ pub fn apply<'t, V: Versions<'t>>(
     force: bool,
 ) -> Result<Value, ApplyError> {
     applying::apply(versions, manager, live, applied, force)
+}
+
+/// Merges the configuration `applied` into `live` without owners: what a `MutatingAdmissionPolicy` does. Both are of type `of`.
+///
+/// Nothing that is owned as a whole may be configured, since what the configuration leaves out would be lost. The error is upstream's
+/// message.
+pub fn configure<'t, T: Topology<'t>>(of: T, live: &Value, applied: &Value) -> Result<Value, String> {
+    configure::configure(of, live, applied)
 }

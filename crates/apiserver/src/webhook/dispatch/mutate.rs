@@ -114,7 +114,7 @@ pub(crate) async fn mutate(
             set_meta(object, "name", "");
         }
     }
-    if round.round == 0 && round.changed {
+    if round.round == 0 {
         round.output = Some(object.clone());
     }
     Ok(())

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::admit::{Attributes, BodyKind, Operation, kind_of};
 use crate::custom::conversion::with_conversions;
 use crate::registry::convert;
+use crate::registry::topology::ObjectTopology;
 use crate::registry::{BuiltInId, Registry, Resource, api_version};
 use crate::wire::status::{Result, Status};
 use crate::write::decode::restore_empty_lists;
@@ -175,6 +176,37 @@ impl VersionedObjects {
         }
         self.object = next;
         Ok(changed)
+    }
+
+    /// The type of the objects, as merging asks for it. Upstream has none for what exists as the body of a subresource only.
+    pub(crate) fn topology<'t>(
+        &self,
+        attributes: &'t Attributes<'_>,
+        equivalents: &'t Equivalents,
+    ) -> Option<ObjectTopology<'t>> {
+        if attributes.body_kind.is_some() {
+            return None;
+        }
+        let resource = equivalents.resource(&self.kind).unwrap_or(attributes.resource);
+        match resource.custom() {
+            Some(version) => Some(ObjectTopology::Custom(version.schema().topology())),
+            None => resource.ty().map(ObjectTopology::BuiltIn),
+        }
+    }
+
+    /// The fields of a document that its built-in type does not have.
+    pub(crate) fn unknown_fields(
+        &self,
+        document: &Value,
+        attributes: &Attributes<'_>,
+        equivalents: &Equivalents,
+    ) -> Vec<String> {
+        let resource = equivalents.resource(&self.kind).unwrap_or(attributes.resource);
+        let decoded = typed(resource, attributes.body_kind).map(|ty| schema::decode(ty, document.clone(), None));
+        decoded
+            .and_then(std::result::Result::ok)
+            .map(|decoded| decoded.unknown)
+            .unwrap_or_default()
     }
 
     /// A document as an object of `self.kind`, as upstream's decoder makes one.
