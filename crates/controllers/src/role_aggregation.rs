@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use kubewright_apimachinery::rbac::aggregate;
-use kubewright_runtime::cache::{Event, Query};
+use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Watch};
 use kubewright_runtime::object::Selector;
@@ -14,9 +14,8 @@ const GATHERS: &str = "true";
 
 /// Adds the controller. What is looked at of most roles is their labels: there are dozens of them in every cluster.
 pub(crate) fn add_to(operator: Operator) -> Operator {
-    // Roles with an aggregation rule are reconciled at the start anyway, so the first list of the others wakes
-    // nothing.
-    let news = Predicate::new(|event| !matches!(event, Event::Added { initial: true, .. }));
+    // Roles with an aggregation rule are reconciled at the start and at each resync anyway, so the others wake nothing then.
+    let news = Predicate::new(|event| !event.is_background());
     let controller = Controller::of::<ClusterRole>()
         .named("clusterrole-aggregation-controller")
         .of_when(Predicate::object::<ClusterRole>(gathers))

@@ -135,7 +135,8 @@ enum Class {
     MaybeSeparator,
 }
 
-const CLASSES: [Class; 256] = {
+/// Not a constant: code that is not optimised copies all of a constant table wherever one entry of it is read.
+static CLASSES: [Class; 256] = {
     let mut classes = [Class::Plain; 256];
     let mut byte = 0;
     while byte < 0x20 {
