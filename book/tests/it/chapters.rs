@@ -220,6 +220,31 @@ fn code_in_other_languages_is_that_of_the_examples() {
 }
 
 /// The chapter on tests calls the matchers with the arguments that they take.
+/// Every file of a folder, and of the folders in it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
+        .collect()
+}
+
+/// `serde_json::from_value` drops what a type does not know, so that a misspelt field vanishes; `from_json` refuses it.
+#[test]
+fn no_example_and_no_chapter_reads_objects_without_refusing_what_their_type_does_not_know() {
+    let repository = root().join("..");
+    let folders = ["examples", "walkthroughs", "book/src", "crates/scaffold/tests/code"];
+    let mut read: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| files(&repository.join(folder)))
+        .filter(|path| path.extension().is_none_or(|end| end == "rs" || end == "md"))
+        // The chapter that says why not.
+        .filter(|path| !path.ends_with("book/src/reading-and-writing.md"))
+        .collect();
+    assert!(read.len() > 100, "{} files", read.len());
+    read.retain(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("from_value")));
+    assert!(read.is_empty(), "from_json instead of from_value in {read:?}");
+}
+
 #[test]
 fn every_matcher_is_named_with_its_arguments() {
     let source = include_str!("../../../crates/testing/src/matchers.rs");

@@ -154,14 +154,14 @@ fn reference(job: &Job) -> ObjectReference {
 #[cfg(test)]
 mod tests {
     use kubewright::k8s_openapi::api::batch::v1::{JobCondition, JobStatus};
-    use kubewright::serde_json::{from_value, json};
+    use kubewright::serde_json::json;
 
     use super::*;
 
     /// Nothing here waits or asks a server, so that a month is over in milliseconds.
     #[test]
     fn a_month_has_its_runs() {
-        let mut cron_job: CronJob = from_value(json!({
+        let mut cron_job: CronJob = from_json(json!({
             "apiVersion": "batch.tutorial.kubewright.dev/v1",
             "kind": "CronJob",
             "metadata": { "name": "hourly", "uid": "1", "creationTimestamp": "2026-03-01T00:00:00Z" },
