@@ -50,6 +50,8 @@ pub struct CaseFile {
     pub every_plugin: bool,
     /// Whether it changes what other cases get, such as the default class of claims.
     pub alone: bool,
+    /// The Pods whose containers answer, by name, and what their ports answer, by name, method and path.
+    pub pods: Value,
     /// The recorded steps.
     pub steps: Vec<CaseStep>,
     /// Named sets of variables; a file without a matrix has one unnamed variant.
@@ -135,8 +137,12 @@ pub struct SendStep {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientFrame {
-    /// Its number: 0 continuation, 1 text, 2 binary, 8 close, 9 ping, 10 pong.
+    /// Its number: 0 continuation, 1 text, 2 binary, 8 close, 9 ping, 10 pong. What a channel carries is binary unless it is 1: then it
+    /// is in base64.
+    #[serde(default = "binary")]
     pub opcode: u8,
+    /// The channel, of several over one WebSocket.
+    pub channel: Option<u8>,
     /// What it carries.
     #[serde(default)]
     pub payload: String,
@@ -146,6 +152,10 @@ pub struct ClientFrame {
     /// Left out only by clients that break the protocol.
     #[serde(default = "yes")]
     pub masked: bool,
+}
+
+fn binary() -> u8 {
+    2
 }
 
 fn once() -> usize {
@@ -213,6 +223,8 @@ struct Form {
     plugins: Plugins,
     #[serde(default)]
     alone: bool,
+    #[serde(default)]
+    pods: Value,
     steps: Vec<StepForm>,
 }
 
@@ -289,6 +301,7 @@ impl CaseFile {
             extensions: form.extensions,
             every_plugin: form.plugins == Plugins::Every,
             alone: form.alone,
+            pods: form.pods,
             variants: variants(form.matrix).map_err(meaning)?,
             steps,
             source,

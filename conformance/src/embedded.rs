@@ -1,17 +1,29 @@
 //! The embedded server as a target, in this process and on virtual time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use kubewright_apiserver::{AdmissionPlugin, ApiServer, Body, Options, User};
+use tokio::task::JoinSet;
 
 use crate::case::EVERY_PLUGIN;
 use crate::corpus::Corpus;
 use crate::decisions::Decision;
+use crate::kubelet::{RunningPod, ServePort, containers};
 use crate::replay::{Outcome, Settings, replay};
-use crate::target::{Compaction, Connection, OwnCredentials, ResponseFuture, StreamingBody, Target, UpgradeFuture};
+use crate::target::{
+    Compaction, Connection, OwnCredentials, ResponseFuture, RunPodFuture, StreamingBody, Target, UpgradeFuture,
+};
+
+/// The port that nodes say their kubelet has. The embedded server asks none.
+const KUBELET_PORT: u16 = 10250;
+/// The address of Pods, of those for documentation. The embedded server asks for Pods, not for addresses.
+const POD_ADDRESS: &str = "198.51.100.7";
+/// The first port of a Pod that a case names.
+const FIRST_PORT: u16 = 48_001;
 
 /// An embedded server.
 pub struct Embedded(ApiServer);
@@ -62,6 +74,22 @@ impl Target for Embedded {
                 .map(|connection| Box::new(connection) as Box<dyn Connection>);
             Ok((Response::from_parts(head, streaming(Body::empty())), connection))
         })
+    }
+
+    fn run_pod<'a>(&'a self, namespace: &'a str, pod: &'a str, ports: Vec<(String, ServePort)>) -> RunPodFuture<'a> {
+        containers::register(&self.0, namespace, pod);
+        let mut running = RunningPod {
+            kubelet: KUBELET_PORT,
+            address: POD_ADDRESS.to_owned(),
+            ports: BTreeMap::new(),
+            serving: JoinSet::new(),
+        };
+        for ((name, serve), port) in ports.into_iter().zip(FIRST_PORT..) {
+            self.0
+                .on_connect(namespace, pod, port, move |connection| serve(Box::new(connection)));
+            running.ports.insert(name, port);
+        }
+        Box::pin(std::future::ready(Ok(running)))
     }
 
     fn compact(&self) -> Compaction<'_> {

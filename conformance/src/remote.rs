@@ -3,6 +3,7 @@
 //! Every request opens a connection of its own, so that no connection pool can affect a watch. [`Remote::reusing_connections`] is for runs
 //! whose requests are many and short.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,9 +24,13 @@ use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-use crate::target::{Compaction, Connection, OwnCredentials, ResponseFuture, Target, TransportError, UpgradeFuture};
+use crate::kubelet::{RunningPod, ServePort, ports};
+use crate::target::{
+    Compaction, Connection, OwnCredentials, ResponseFuture, RunPodFuture, Target, TransportError, UpgradeFuture,
+};
 
 /// How long the real server's caches take to notice a compaction: they poll every 15 s.
 const CACHE_POLL: Duration = Duration::from_secs(17);
@@ -147,6 +152,29 @@ impl Target for Remote {
                 connection = Some(Box::new(TokioIo::new(hyper::upgrade::on(&mut response).await?)));
             }
             Ok((response.map(|body| body.map_err(Into::into).boxed_unsync()), connection))
+        })
+    }
+
+    fn run_pod<'a>(&'a self, _: &'a str, _: &'a str, served: Vec<(String, ServePort)>) -> RunPodFuture<'a> {
+        Box::pin(async move {
+            // As `upstream/start` has it.
+            let kubelet = self.port.wrapping_add(3);
+            if TcpStream::connect((self.host.as_str(), kubelet)).await.is_err() {
+                let advice = "is it built (conformance/upstream/build answering-kubelet)?";
+                return Err(format!("no kubelet on port {kubelet}: {advice}").into());
+            }
+            let address = ports::own_address()?;
+            let mut running = RunningPod {
+                kubelet,
+                address: address.to_string(),
+                ports: BTreeMap::new(),
+                serving: JoinSet::new(),
+            };
+            for (name, serve) in served {
+                let port = ports::listen(address, serve, &mut running.serving).await?;
+                running.ports.insert(name, port);
+            }
+            Ok(running)
         })
     }
 

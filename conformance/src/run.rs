@@ -4,16 +4,18 @@ mod credentials;
 mod given;
 mod kinds;
 mod leftovers;
+mod pods;
 mod stream;
 mod websocket;
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use flate2::read::GzDecoder;
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
@@ -21,7 +23,8 @@ use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::case::{CaseFile, CaseStep, ClientFrame, ReadStep, RequestBody, RequestStep, SendStep, Variant};
-use crate::extension::Extension;
+use crate::extension::{Extension, Extensions};
+use crate::kubelet::RunningPod;
 use crate::target::{OwnCredentials, StreamingBody, Target, TransportError, Upgraded};
 use crate::template::{UndefinedVariable, Variables, fill, fill_known, fill_value};
 use crate::webhook::{Script, ScriptError, WebhookServer, WebhookServerError, server as webhook_server};
@@ -119,6 +122,8 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
         variant: &variant.variables,
         variables: variant.variables.clone(),
         watches: BTreeMap::new(),
+        pods: BTreeMap::new(),
+        ports: Arc::new(Extensions::of_pods()),
         namespace: format!("case-{suffix}"),
         unique: format!("unique-{suffix}"),
     };
@@ -134,7 +139,7 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
     PlayedCase {
         steps,
         failure,
-        places: player.webhooks.map(WebhookServer::places).unwrap_or_default(),
+        places: player.places(),
         namespace: player.namespace,
         unique,
     }
@@ -165,6 +170,10 @@ struct CasePlayer<'a> {
     variant: &'a Variables,
     variables: Variables,
     watches: BTreeMap<String, Stream>,
+    /// The Pods whose containers answer, by name.
+    pods: BTreeMap<String, RunningPod>,
+    /// What their ports answer, by case and `POD.PORT`.
+    ports: Arc<Extensions>,
     namespace: String,
     unique: String,
 }
@@ -186,6 +195,7 @@ impl CasePlayer<'_> {
             webhooks.extensions().open(&self.unique, extensions);
             self.webhooks = Some(webhooks);
         }
+        self.run_pods(file).await?;
         let mut settle = None;
         for object in &file.given {
             let object = fill_value(object, &self.variables)?;
@@ -285,15 +295,12 @@ impl CasePlayer<'_> {
             let only: Result<Vec<_>, _> = step.only.iter().map(|place| fill(place, &self.variables)).collect();
             note["body"] = picked(&body, &only?);
         }
-        if let Some(calls) = self
-            .webhooks
-            .map(|webhooks| {
-                let mut calls = webhooks.calls(&self.unique);
-                calls.append(&mut webhooks.extensions().calls(&self.unique));
-                calls
-            })
-            .filter(|calls| !calls.is_empty())
-        {
+        let mut calls = self.ports.calls(&self.unique);
+        if let Some(webhooks) = self.webhooks {
+            calls.append(&mut webhooks.calls(&self.unique));
+            calls.append(&mut webhooks.extensions().calls(&self.unique));
+        }
+        if !calls.is_empty() {
             note["calls"] = Value::Array(calls);
         }
         if let Some(pointer) = &step.claims {
@@ -354,7 +361,10 @@ impl CasePlayer<'_> {
         self.variables.extend(captured);
         match (&step.watch, connection) {
             (Some(watch), Some(connection)) => {
-                self.watches.insert(watch.clone(), Stream::over_websocket(connection));
+                let protocol = answer.headers().get(SEC_WEBSOCKET_PROTOCOL);
+                let protocol = protocol.and_then(|protocol| protocol.to_str().ok()).unwrap_or_default();
+                self.watches
+                    .insert(watch.clone(), Stream::over_websocket(connection, protocol));
             }
             (Some(watch), None) if answer.status() == StatusCode::OK => {
                 self.watches.insert(watch.clone(), Stream::new(answer.into_body()));

@@ -10,6 +10,8 @@ use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::kubelet::{RunningPod, ServePort};
+
 /// An error below HTTP, such as a failed connection or a broken stream.
 pub type TransportError = Box<dyn Error + Send + Sync>;
 
@@ -31,6 +33,9 @@ pub type Upgraded = (Response<StreamingBody>, Option<Box<dyn Connection>>);
 /// The answer to one request to upgrade its connection.
 pub type UpgradeFuture<'a> = Pin<Box<dyn Future<Output = Result<Upgraded, TransportError>> + Send + 'a>>;
 
+/// A Pod on its way to answering.
+pub type RunPodFuture<'a> = Pin<Box<dyn Future<Output = Result<RunningPod, TransportError>> + Send + 'a>>;
+
 /// The end of a compaction.
 pub type Compaction<'a> = Pin<Box<dyn Future<Output = Result<(), TransportError>> + Send + 'a>>;
 
@@ -45,6 +50,9 @@ pub trait Target: Send + Sync {
 
     /// As [`Target::send`], for a request that asks to upgrade its connection.
     fn upgrade(&self, request: Request<Bytes>) -> UpgradeFuture<'_>;
+
+    /// Has the containers of a Pod answer, which is created later, and these ports of it by their names.
+    fn run_pod<'a>(&'a self, namespace: &'a str, pod: &'a str, ports: Vec<(String, ServePort)>) -> RunPodFuture<'a>;
 
     /// Drops all history up to now, so that older versions and tokens expire.
     fn compact(&self) -> Compaction<'_>;

@@ -68,7 +68,11 @@ pub(crate) struct Reply {
 
 /// The extension API servers of the running cases, by case and name.
 #[derive(Default)]
-pub struct Extensions(Mutex<BTreeMap<(String, String), CaseExtension>>);
+pub struct Extensions {
+    servers: Mutex<BTreeMap<(String, String), CaseExtension>>,
+    /// Whether the host that was asked for is not noted: a Pod hears that of the API server, which is different in every run.
+    omits_host: bool,
+}
 
 #[derive(Default)]
 struct CaseExtension {
@@ -109,7 +113,15 @@ impl Extension {
 
 impl Extensions {
     fn all(&self) -> MutexGuard<'_, BTreeMap<(String, String), CaseExtension>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those that are ports of Pods.
+    pub(crate) fn of_pods() -> Self {
+        Extensions {
+            omits_host: true,
+            ..Extensions::default()
+        }
     }
 
     /// Adds the servers of a case.
@@ -157,7 +169,13 @@ impl Extensions {
         };
         let user = parts.headers.get("x-remote-user").and_then(|user| user.to_str().ok());
         if !user.is_some_and(|user| AGGREGATOR.contains(&user)) {
-            extension.calls.push(noted(parts, certificate, body));
+            let mut note = noted(parts, certificate, body);
+            if self.omits_host
+                && let Some(headers) = note["headers"].as_object_mut()
+            {
+                headers.remove("host");
+            }
+            extension.calls.push(note);
         }
         let (method, path) = (parts.method.as_str(), parts.uri.path());
         let scripted = extension.extension.next(method, path);

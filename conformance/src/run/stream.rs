@@ -32,8 +32,8 @@ impl Stream {
         })
     }
 
-    pub(super) fn over_websocket(connection: Box<dyn Connection>) -> Self {
-        Stream::WebSocket(WebSocket::new(connection))
+    pub(super) fn over_websocket(connection: Box<dyn Connection>, protocol: &str) -> Self {
+        Stream::WebSocket(WebSocket::new(connection, protocol))
     }
 
     /// Sends a frame; false if this is no WebSocket.

@@ -26,7 +26,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 pub(crate) use authentication_config::{ClientAuthorities, initial_authentication_config};
-pub(crate) use proxy::{ProxiedRequest, Verbatim, answer};
+pub(crate) use proxy::{ProxiedRequest, answer};
 pub(crate) use remote::Remote;
 pub(crate) use set::{ApiService, ApiServiceSet};
 

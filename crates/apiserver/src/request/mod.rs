@@ -100,7 +100,7 @@ impl ApiServer {
             let mut response = answer.unwrap_or_else(|_| panicked());
             respond::warn(response.headers_mut(), &authorized.warnings);
             working.finish(&mut response);
-            aggregation::Verbatim::restore(&mut response);
+            OutsideHttp::strip(&mut response);
             return Ok(response);
         }
         let received = if head.is_proxied() {

@@ -28,6 +28,8 @@ pub(crate) struct StdinEnds(pub(crate) bool);
 /// A command that waits for its streams.
 pub(crate) struct RemoteCommand {
     pub(crate) wanted: Wanted,
+    /// Why upstream's nodes would not take the request. Clients of version 5 hear it once their connection is upgraded.
+    pub(crate) refusal: Option<&'static str>,
     /// What upstream says went wrong where a command does not run, in front of why.
     pub(crate) failure: &'static str,
     pub(crate) run: Box<dyn FnOnce(ExecStreams, StdinEnds) -> ExecFuture + Send>,
@@ -118,35 +120,57 @@ fn size_of(value: &Value) -> Option<TerminalSize> {
     })
 }
 
-/// How a command ended, in upstream's words.
-pub(crate) fn status_of(end: &ExecEnd, failure: &str) -> Value {
+/// How a command ended, in the words of container runtimes.
+fn status_of(end: &ExecEnd, failure: &str) -> Value {
     match end {
-        ExecEnd::Exited(0) => json!({ "metadata": {}, "status": "Success" }),
+        ExecEnd::Exited(0) => json!({ "status": "Success" }),
         ExecEnd::Exited(code) => json!({
-            "metadata": {},
             "status": "Failure",
             "message": format!("command terminated with non-zero exit code: command terminated with exit code {code}"),
             "reason": "NonZeroExitCode",
             "details": { "causes": [{ "reason": "ExitCode", "message": code.to_string() }] },
         }),
         ExecEnd::Failed(why) => json!({
-            "metadata": {},
             "status": "Failure",
             "message": format!("Internal error occurred: {failure}: {why}"),
             "reason": "InternalError",
-            "details": { "causes": [{ "message": format!("{failure}: {why}") }] },
             "code": 500,
         }),
     }
 }
 
+/// What the API server makes of that in version 5, whose streams it translates: an error of the runtime is one of its own.
+fn translated(status: &Value) -> Value {
+    if status["reason"] == "InternalError" {
+        return internal_error(status["message"].as_str().unwrap_or_default());
+    }
+    let mut whole = json!({ "metadata": {} });
+    for (name, value) in status.as_object().into_iter().flatten() {
+        whole[name] = value.clone();
+    }
+    whole
+}
+
+/// An error of the API server itself, on a connection that it translates.
+pub(crate) fn internal_error(why: &str) -> Value {
+    json!({
+        "metadata": {},
+        "status": "Failure",
+        "message": format!("Internal error occurred: {why}"),
+        "reason": "InternalError",
+        "details": { "causes": [{ "message": why }] },
+        "code": 500,
+    })
+}
+
 /// What is sent when a command has ended: a `Status` since version 4 of the protocols, before that a sentence about what went wrong.
 pub(crate) fn end_of(end: &ExecEnd, failure: &str, version: u8) -> Option<Vec<u8>> {
     let status = status_of(end, failure);
-    if version >= 4 {
-        return Some(status.to_string().into_bytes());
+    match version {
+        5.. => Some(translated(&status).to_string().into_bytes()),
+        4 => Some(status.to_string().into_bytes()),
+        _ => status["message"].as_str().map(|message| message.as_bytes().to_vec()),
     }
-    status["message"].as_str().map(|message| message.as_bytes().to_vec())
 }
 
 #[cfg(test)]
@@ -187,8 +211,9 @@ mod tests {
     fn ends_are_told_as_a_status_or_a_sentence() {
         let text = |end: &ExecEnd, version| end_of(end, "error", version).map(|text| String::from_utf8(text).unwrap());
         assert_eq!(text(&ExecEnd::Exited(0), 3), None);
+        assert_eq!(text(&ExecEnd::Exited(0), 4).unwrap(), r#"{"status":"Success"}"#);
         assert_eq!(
-            text(&ExecEnd::Exited(0), 4).unwrap(),
+            text(&ExecEnd::Exited(0), 5).unwrap(),
             r#"{"metadata":{},"status":"Success"}"#
         );
         let failed = ExecEnd::Failed("no such file".to_owned());

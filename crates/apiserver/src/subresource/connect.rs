@@ -17,7 +17,7 @@ use crate::stream::exec::{ExecCommand, ExecEnd, ExecFuture};
 use crate::stream::port_forward::{self, ForwardedPod};
 use crate::stream::remote_command::{RemoteCommand, StdinEnds, Wanted};
 use crate::stream::websocket::channels;
-use crate::stream::{is_upgrade, spdy};
+use crate::stream::{is_upgrade, node, spdy};
 use crate::wire::status::{Result, Status};
 
 pub(super) fn connect(call: &Call<'_>, subresource: Subresource<'_>) -> Result<HandlerOutput> {
@@ -68,7 +68,7 @@ fn exec(
         let remedy = "`TestEnv::on_exec` and `ApiServer::on_exec` answer commands";
         return Err(nothing_there(call, "exec", remedy));
     };
-    let wanted = wanted(call)?;
+    let (wanted, refusal) = wanted(call);
     let command = call.query.all("command").iter().map(|&part| part.to_owned()).collect();
     let run = move |streams, StdinEnds(stdin_ends)| -> ExecFuture {
         let command = ExecCommand {
@@ -87,6 +87,7 @@ fn exec(
         call,
         RemoteCommand {
             wanted,
+            refusal,
             failure: "error executing command in container",
             run: Box::new(run),
         },
@@ -104,7 +105,7 @@ fn attach(
         let remedy = "`ApiServer::on_attach` answers for one";
         return Err(nothing_there(call, "attach", remedy));
     };
-    let wanted = wanted(call)?;
+    let (wanted, refusal) = wanted(call);
     let run = move |streams, StdinEnds(stdin_ends)| -> ExecFuture {
         let target = AttachTarget {
             namespace: pod.namespace,
@@ -129,14 +130,15 @@ fn attach(
         call,
         RemoteCommand {
             wanted,
+            refusal,
             failure: "error attaching to container",
             run: Box::new(run),
         },
     ))
 }
 
-/// The streams that the query asks for.
-fn wanted(call: &Call<'_>) -> Result<Wanted> {
+/// The streams that the query asks for, and why upstream's nodes would refuse that.
+fn wanted(call: &Call<'_>) -> (Wanted, Option<&'static str>) {
     let wants = |stream| call.query.flag(stream) == Some(true);
     let tty = wants("tty");
     let wanted = Wanted {
@@ -146,12 +148,9 @@ fn wanted(call: &Call<'_>) -> Result<Wanted> {
         stderr: wants("stderr") && !tty,
         tty,
     };
-    if !wanted.stdin && !wanted.stdout && !wanted.stderr {
-        return Err(Status::bad_request(
-            "you must specify at least 1 of stdin, stdout, stderr",
-        ));
-    }
-    Ok(wanted)
+    let has_none = !wanted.stdin && !wanted.stdout && !wanted.stderr;
+    let refusal = has_none.then_some("you must specify at least 1 of stdin, stdout, stderr");
+    (wanted, refusal)
 }
 
 /// Carries the streams of a command over the protocol that the client asks for.
@@ -183,7 +182,6 @@ fn forward(
     }
     let pod = ForwardedPod {
         name: pod.name,
-        uid: pod.uid,
         containers,
     };
     let life = async {
@@ -193,7 +191,10 @@ fn forward(
         Some(handshake) if port_forward::tunnel::is_requested(handshake) => {
             port_forward::tunnel::run(handshake, pod, life)
         }
-        Some(handshake) => port_forward::channels::run(handshake, pod, ports(call)?, life),
+        Some(handshake) => match ports(call) {
+            Ok(ports) => port_forward::channels::run(handshake, pod, ports, life),
+            Err(why) => node::bad_request(&why),
+        },
         None => port_forward::spdy::run(call.headers, pod, life),
     }))
 }
@@ -218,8 +219,8 @@ pub(super) fn check_options(call: &Call<'_>, subresource: Subresource<'_>) -> Re
     Ok(())
 }
 
-/// The ports that the query names, for clients that cannot name them later.
-fn ports(call: &Call<'_>) -> Result<Vec<u16>> {
+/// The ports that the query names, for clients that cannot name them later, or why a node would refuse them.
+fn ports(call: &Call<'_>) -> std::result::Result<Vec<u16>, String> {
     /// Each has two channels, and channels have numbers of one byte.
     const MOST: usize = 127;
     let named = call.query.all("ports");
@@ -227,15 +228,13 @@ fn ports(call: &Call<'_>) -> Result<Vec<u16>> {
     for text in named.iter().flat_map(|ports| ports.split(',')) {
         match text.parse::<u16>() {
             Ok(port) if port > 0 => ports.push(port),
-            _ => return Err(Status::bad_request(format!("port {} must be > 0", quote(text)))),
+            _ => return Err(format!("port {} must be > 0", quote(text))),
         }
     }
     match ports.len() {
-        0 => Err(Status::bad_request("query parameter \"port\" is required")),
+        0 => Err("query parameter \"port\" is required".to_owned()),
         1..=MOST => Ok(ports),
-        _ => Err(Status::bad_request(format!(
-            "at most {MOST} ports can be forwarded at once"
-        ))),
+        _ => Err(format!("at most {MOST} ports can be forwarded at once")),
     }
 }
 

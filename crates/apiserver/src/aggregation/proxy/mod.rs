@@ -17,8 +17,6 @@ use kubewright_access::RequestInfo;
 use kubewright_apimachinery::url::{Url, escape_path, query_escape, query_pairs};
 use tokio::time::{Instant, timeout_at};
 
-pub(crate) use upgrade::Verbatim;
-
 use super::remote::{Remote, RemoteBody};
 use crate::access::User;
 use crate::admit::Deadline;

@@ -6,21 +6,8 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, copy, split};
 
 use super::{ProxiedRequest, failed, headers, location, outgoing};
 use crate::service::resolve::Resolved;
-use crate::stream::Upgrade;
+use crate::stream::{OutsideHttp, Upgrade};
 use crate::wire::body::Body;
-
-/// Marks a response whose headers are those of the other server and no others: upstream writes it to the connection itself.
-#[derive(Clone, Debug)]
-pub(crate) struct Verbatim(http::HeaderMap);
-
-impl Verbatim {
-    /// Takes away the headers that this server has added to such a response.
-    pub(crate) fn restore(response: &mut Response<Body>) {
-        if let Some(Verbatim(headers)) = response.extensions_mut().remove::<Verbatim>() {
-            *response.headers_mut() = headers;
-        }
-    }
-}
 
 pub(super) async fn answer(request: ProxiedRequest<'_>, to: Resolved) -> Response<Body> {
     let ProxiedRequest {
@@ -59,8 +46,7 @@ pub(super) async fn answer(request: ProxiedRequest<'_>, to: Resolved) -> Respons
     let (parts, _) = response.into_parts();
     let mut response = Response::new(Body::upgrade(Upgrade::new(|client| pass_on(client, upgraded))));
     *response.status_mut() = code;
-    *response.headers_mut() = parts.headers.clone();
-    response.extensions_mut().insert(Verbatim(parts.headers));
+    OutsideHttp::verbatim(&mut response, parts.headers);
     response
 }
 
@@ -79,8 +65,7 @@ fn refused(response: Response<hyper::body::Incoming>, connection: crate::service
     });
     let mut refused = Response::new(Body::proxied(body.boxed_unsync()));
     *refused.status_mut() = parts.status;
-    *refused.headers_mut() = parts.headers.clone();
-    refused.extensions_mut().insert(Verbatim(parts.headers));
+    OutsideHttp::verbatim(&mut refused, parts.headers);
     refused
 }
 

@@ -12,7 +12,7 @@ use super::{ForwardedPod, copy};
 use crate::stream::websocket::channels::{Client, Protocol};
 use crate::stream::websocket::frame::{self, CloseCode, Opcode, Reader, Received};
 use crate::stream::websocket::{Demand, Handshake, handshake};
-use crate::stream::{self, Connection, Upgrade};
+use crate::stream::{self, Connection, Upgrade, node};
 use crate::wire::body::Body;
 
 const PROTOCOLS: [&str; 3] = ["", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"];
@@ -28,7 +28,7 @@ pub(crate) fn run(
 ) -> Response<Body> {
     let accepted = match handshake::accept(handshake, Demand::Protocols(&PROTOCOLS)) {
         Ok(accepted) => accepted,
-        Err(refusal) => return *refusal,
+        Err(refusal) => return node::refused_handshake(*refusal),
     };
     let protocol = Protocol::named(&accepted.protocol);
     let upgrade = Upgrade::new(move |connection| carry(connection, protocol, pod, ports, life));

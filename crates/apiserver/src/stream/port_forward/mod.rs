@@ -19,15 +19,13 @@ use super::pieces::Pieces;
 #[derive(Clone)]
 pub(crate) struct ForwardedPod {
     pub(crate) name: String,
-    pub(crate) uid: String,
     pub(crate) containers: PodContainers,
 }
 
 impl ForwardedPod {
-    /// What a client is told of a port that cannot be forwarded, in upstream's words.
+    /// What a client is told of a port that cannot be forwarded, in the words of container runtimes, which know no uid.
     fn complaint(&self, port: u16, why: &io::Error) -> String {
-        let ForwardedPod { name, uid, .. } = self;
-        format!("error forwarding port {port} to pod {name}, uid {uid}: {why}")
+        format!("error forwarding port {port} to pod {}, uid : {why}", self.name)
     }
 
     /// Connects to a port.

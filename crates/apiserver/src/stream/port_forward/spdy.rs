@@ -13,7 +13,7 @@ use super::{ForwardedPod, copy};
 use crate::stream::spdy::frame::ResetCode;
 use crate::stream::spdy::handshake;
 use crate::stream::spdy::session::{self, Stream, Streams};
-use crate::stream::{Connection, Upgrade};
+use crate::stream::{Connection, Upgrade, node};
 use crate::wire::body::Body;
 
 const PROTOCOLS: [&str; 1] = ["portforward.k8s.io"];
@@ -30,7 +30,7 @@ pub(crate) fn run(
 ) -> Response<Body> {
     let protocol = match handshake::accept(headers, &PROTOCOLS) {
         Ok(protocol) => protocol,
-        Err(refusal) => return *refusal,
+        Err(refusal) => return node::as_it_is(*refusal),
     };
     let upgrade = Upgrade::new(move |connection| serve(connection, pod, life));
     handshake::accepted(protocol, Body::upgrade(upgrade))

@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use super::frame::ResetCode;
 use super::handshake;
 use super::session::{self, Sender, Stream, StreamReader, Streams};
-use crate::stream::Upgrade;
 use crate::stream::remote_command::{RemoteCommand, SizeReader, StdinEnds, Wanted, end_of, pipes};
+use crate::stream::{Upgrade, node};
 use crate::wire::body::Body;
 
 const PROTOCOLS: [&str; 4] = [
@@ -26,9 +26,12 @@ const OPENING: Duration = Duration::from_secs(30);
 
 /// Answers with a SPDY session that carries the streams of a command, and closes when that has ended.
 pub(crate) fn run(headers: &HeaderMap, command: RemoteCommand) -> Response<Body> {
+    if let Some(why) = command.refusal {
+        return node::bad_request(why);
+    }
     let protocol = match handshake::accept(headers, &PROTOCOLS) {
         Ok(protocol) => protocol,
-        Err(refusal) => return *refusal,
+        Err(refusal) => return node::as_it_is(*refusal),
     };
     let version = match protocol.get(..3) {
         Some("v4.") => 4,
@@ -90,7 +93,9 @@ impl Opened {
 }
 
 async fn carry(mut streams: Streams, version: u8, command: RemoteCommand) -> io::Result<()> {
-    let RemoteCommand { wanted, failure, run } = command;
+    let RemoteCommand {
+        wanted, failure, run, ..
+    } = command;
     let opened = timeout(OPENING, Opened::all(&mut streams, wanted, version)).await??;
     let (for_command, ends) = pipes(wanted);
     let sender = |stream: &Option<Stream>| stream.as_ref().map(|stream| stream.sender.clone());

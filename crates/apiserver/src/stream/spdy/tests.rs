@@ -314,7 +314,7 @@ async fn a_command_reads_until_the_client_ends_its_stream() {
     let stdout = client.open(&[("streamtype", "stdout")]).await;
     client.send(stdin, b"hello", true).await;
     let texts = client.rest(&[error, stdout, other]).await;
-    assert_eq!(texts, [r#"{"metadata":{},"status":"Success"}|"#, "hello|", "!"]);
+    assert_eq!(texts, [r#"{"status":"Success"}|"#, "hello|", "!"]);
 }
 
 #[tokio::test]
@@ -364,7 +364,7 @@ async fn a_client_attaches_to_a_process() {
     let stdout = client.open(&[("streamtype", "stdout")]).await;
     client.send(stdin, b": hello", true).await;
     let texts = client.rest(&[error, stdout]).await;
-    assert_eq!(texts, [r#"{"metadata":{},"status":"Success"}|"#, "app: hello|"]);
+    assert_eq!(texts, [r#"{"status":"Success"}|"#, "app: hello|"]);
 }
 
 #[tokio::test(start_paused = true)]

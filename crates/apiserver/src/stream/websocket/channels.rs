@@ -23,8 +23,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::frame::{self, CloseCode, Opcode, Reader, Received};
 use super::handshake::{self, Demand, Handshake};
 use crate::stream::pieces::Pieces;
-use crate::stream::remote_command::{RemoteCommand, SizeReader, StdinEnds, Wanted, end_of, pipes};
-use crate::stream::{self, Connection, Upgrade};
+use crate::stream::remote_command::{RemoteCommand, SizeReader, StdinEnds, Wanted, end_of, internal_error, pipes};
+use crate::stream::{self, Connection, Upgrade, node};
 use crate::wire::body::Body;
 
 const STDIN: u8 = 0;
@@ -44,14 +44,16 @@ pub(in crate::stream) struct Protocol {
     in_base64: bool,
 }
 
-const PROTOCOLS: [&str; 6] = [
+/// What upstream's nodes speak.
+const PROTOCOLS: [&str; 5] = [
     "",
     "channel.k8s.io",
     "base64.channel.k8s.io",
     "v4.channel.k8s.io",
     "v4.base64.channel.k8s.io",
-    "v5.channel.k8s.io",
 ];
+/// What upstream's API server speaks, and translates for the node. It is spoken with every client that knows it.
+const TRANSLATED: [&str; 1] = ["v5.channel.k8s.io"];
 
 impl Protocol {
     pub(in crate::stream) fn named(name: &str) -> Self {
@@ -90,19 +92,46 @@ impl Protocol {
 
 /// Answers with a WebSocket that carries the streams of a command, and closes when that has ended.
 pub(crate) fn run(handshake: Handshake<'_>, command: RemoteCommand) -> Response<Body> {
-    let accepted = match handshake::accept(handshake, Demand::Protocols(&PROTOCOLS)) {
+    let is_translated = handshake.offered().any(|name| TRANSLATED.contains(&name));
+    if let (Some(why), false) = (command.refusal, is_translated) {
+        return node::bad_request(why);
+    }
+    let known: &[&str] = if is_translated { &TRANSLATED } else { &PROTOCOLS };
+    let accepted = match handshake::accept(handshake, Demand::Protocols(known)) {
         Ok(accepted) => accepted,
-        Err(refusal) => return *refusal,
+        Err(refusal) if is_translated => return *refusal,
+        Err(refusal) => return node::refused_handshake(*refusal),
     };
     let protocol = Protocol::named(&accepted.protocol);
-    let upgrade = Upgrade::new(move |connection| carry(connection, protocol, command));
+    let upgrade = Upgrade::new(move |connection| async move {
+        match command.refusal {
+            Some(why) => refuse(connection, protocol, why).await,
+            None => carry(connection, protocol, command).await,
+        }
+    });
     accepted.response(Body::upgrade(upgrade))
+}
+
+/// Tells a client why the node does not take its request.
+async fn refuse(connection: Box<dyn Connection>, protocol: Protocol, why: &str) {
+    let (reading, writing) = split(connection);
+    let client = Client::new(writing, protocol);
+    let status = internal_error(&format!("unable to upgrade connection: {why}")).to_string();
+    for payload in [&b""[..], status.as_bytes()] {
+        if client.send(STATUS, payload).await.is_err() {
+            return;
+        }
+    }
+    client.close().await;
+    stream::drain(reading).await;
 }
 
 async fn carry(connection: Box<dyn Connection>, protocol: Protocol, command: RemoteCommand) {
     let (mut reading, writing) = split(connection);
     let client = Client::new(writing, protocol);
-    let RemoteCommand { wanted, failure, run } = command;
+    let RemoteCommand {
+        wanted, failure, run, ..
+    } = command;
     let (streams, ends) = pipes(wanted);
     let (stdin, sizes) = (ends.stdin, ends.sizes);
     let ended = async {
@@ -260,11 +289,11 @@ mod tests {
 
     #[test]
     fn versions_are_told_by_the_name_of_the_protocol() {
-        let versions = PROTOCOLS.map(|name| {
+        let versions = PROTOCOLS.iter().chain(&TRANSLATED).map(|name| {
             let protocol = Protocol::named(name);
             (protocol.version, protocol.in_base64)
         });
         let expected = [(1, false), (1, false), (1, true), (4, false), (4, true), (5, false)];
-        assert_eq!(versions, expected);
+        assert_eq!(versions.collect::<Vec<_>>(), expected);
     }
 }

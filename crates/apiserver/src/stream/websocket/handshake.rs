@@ -67,11 +67,11 @@ impl<'a> Handshake<'a> {
 
 /// What a handler demands of a client.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Demand {
+pub(crate) enum Demand<'a> {
     /// A client names its origin, and at most one protocol, which is accepted whatever it is called.
     Origin,
     /// A client names one of these protocols, or none if the empty one is among them.
-    Protocols(&'static [&'static str]),
+    Protocols(&'a [&'a str]),
 }
 
 /// An accepted handshake.
@@ -80,6 +80,8 @@ pub(in crate::stream) struct Accepted {
     key: String,
     /// The protocol that both sides will speak; empty if the client named none.
     pub(in crate::stream) protocol: String,
+    /// Whether the client is told that it is the empty one.
+    tells_empty: bool,
 }
 
 impl Accepted {
@@ -92,7 +94,7 @@ impl Accepted {
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         let accept = digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{}{GUID}", self.key).as_bytes());
         insert(headers, header::SEC_WEBSOCKET_ACCEPT, &BASE64_STANDARD.encode(accept));
-        if !self.protocol.is_empty() {
+        if self.tells_empty || !self.protocol.is_empty() {
             insert(headers, header::SEC_WEBSOCKET_PROTOCOL, &self.protocol);
         }
         response
@@ -106,7 +108,7 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 }
 
 /// Checks the headers of a request that asks for a WebSocket. The error is the answer to a handshake that is refused.
-pub(in crate::stream) fn accept(handshake: Handshake<'_>, demand: Demand) -> Result<Accepted, Box<Response<Body>>> {
+pub(in crate::stream) fn accept(handshake: Handshake<'_>, demand: Demand<'_>) -> Result<Accepted, Box<Response<Body>>> {
     let headers = handshake.headers;
     let text = |name: HeaderName| {
         let value = headers.get(name);
@@ -149,6 +151,7 @@ pub(in crate::stream) fn accept(handshake: Handshake<'_>, demand: Demand) -> Res
     Ok(Accepted {
         key: key.to_owned(),
         protocol: offered.first().copied().unwrap_or_default().to_owned(),
+        tells_empty: matches!(demand, Demand::Protocols(_)),
     })
 }
 

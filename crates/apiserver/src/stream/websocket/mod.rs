@@ -34,7 +34,7 @@ pub(crate) enum Form {
 /// Answers with a WebSocket on which each item of the stream is a message, and which closes with the stream.
 pub(crate) fn send_all(
     handshake: Handshake<'_>,
-    demand: Demand,
+    demand: Demand<'_>,
     form: Form,
     messages: impl Stream<Item = Bytes> + Send + 'static,
 ) -> Response<Body> {
