@@ -10,8 +10,17 @@ use kubewright_runtime::object::ObjectKey;
 use super::error::StartError;
 use super::{expansion, fields};
 
-/// Variables that Pods may not set: they would load arbitrary libraries into the process.
-const LOADER: [&str; 3] = ["LD_", "DYLD_", "GLIBC_TUNABLES"];
+/// Variables that Pods may not set, by how they begin: the dynamic loader, the C library or OpenSSL would load arbitrary libraries into the
+/// process.
+const LOADER: [&str; 7] = [
+    "LD_",
+    "DYLD_",
+    "GLIBC_TUNABLES",
+    "GCONV_PATH",
+    "GETCONF_DIR",
+    "OPENSSL_ENGINES",
+    "OPENSSL_MODULES",
+];
 
 /// What the variables of a container may refer to.
 pub(super) struct Sources<'a> {

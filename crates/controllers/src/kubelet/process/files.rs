@@ -30,15 +30,22 @@ pub(super) fn is_private(_: &Path) -> io::Result<bool> {
 }
 
 /// The file by which a folder is known as one of Pods, to be removed with all in it.
-const MARKER: &str = ".kubewright-pods";
+pub(super) const MARKER: &str = ".kubewright-pods";
 
-/// Marks a folder as one for the files of Pods if it is empty. A folder with contents is not marked, because they may
+/// Marks a folder as one for the files of Pods if it is empty, with a text. A folder with contents is not marked, because they may
 /// belong to the user.
-pub(super) fn mark(path: &Path) -> io::Result<()> {
+pub(super) fn mark(path: &Path, text: &str) -> io::Result<()> {
     if fs::read_dir(path)?.next().is_none() {
-        write_new(&path.join(MARKER), b"Removed with its server.\n", 0o600)?;
+        write_new(&path.join(MARKER), text.as_bytes(), 0o600)?;
     }
     Ok(())
+}
+
+/// The text of a folder's marker, if it is one of Pods.
+pub(super) fn marker_of(path: &Path) -> Option<String> {
+    is_marked(path)
+        .then(|| fs::read_to_string(path.join(MARKER)).ok())
+        .flatten()
 }
 
 /// Whether a folder is one of Pods.

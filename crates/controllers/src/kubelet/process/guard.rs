@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::files;
 use super::signals::{self, GroupSignal};
+use super::{files, spawn};
 
 /// How long processes whose kubelet is gone may take to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -45,7 +45,7 @@ impl Guard {
         // Ctrl-C in a terminal goes to the whole process group: the guard must outlive it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut started, 0);
-        let mut program = started.spawn()?;
+        let mut program = spawn::undisturbed(|| started.spawn())?;
         let input = program.stdin.take();
         Ok(Guard {
             input: Mutex::new(input.ok_or(io::ErrorKind::BrokenPipe)?),

@@ -14,6 +14,7 @@ mod files;
 mod guard;
 mod images;
 mod launch;
+mod leftovers;
 #[cfg(target_os = "linux")]
 mod listening;
 mod ports;

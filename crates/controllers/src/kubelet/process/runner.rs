@@ -26,7 +26,7 @@ use super::ports::{self, PortConflict, Ports};
 use super::running::{Record, Running};
 use super::succession::is_successor;
 use super::supervise::{self, SupervisedProcess};
-use super::{Processes, UnloadedImages, files, images};
+use super::{Processes, UnloadedImages, files, images, leftovers};
 use crate::kubelet::lifecycle::{ContainerProcess, PROCESS, ProcessState, ProcessStates, ephemeral_containers};
 use crate::support::events::EventRecorder;
 
@@ -112,7 +112,8 @@ impl Runner {
             return Err(format!("the folder {} is open to others (chmod 700)", folder.display()).into());
         }
         if let Some(command) = &self.processes.guard {
-            files::mark(folder).map_err(failed)?;
+            files::mark(folder, &leftovers::marker()).map_err(failed)?;
+            leftovers::clear_beside(folder);
             let started = Guard::start(command, folder).map_err(|error| format!("cannot start the guard: {error}"))?;
             self.guard.begin(started);
         }

@@ -12,10 +12,18 @@ use super::action::Launch;
 /// Held while a process is started, and while a terminal is made, whose descriptor would be every process's that is started meanwhile.
 static STARTING: Mutex<()> = Mutex::new(());
 
-/// Starts a process while no other is started.
+/// Starts a process while no other is started. It has the three standard streams and no other file of this program.
 pub(super) fn undisturbed<T>(start: impl FnOnce() -> T) -> T {
     let _starting = STARTING.lock();
+    keep_files();
     start()
+}
+
+/// Has all files but the standard streams stay with this program. Rust opens files so; what this program was started with, or what a library
+/// opened otherwise, is not.
+fn keep_files() {
+    #[cfg(unix)]
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
 }
 
 /// The size of a terminal, in characters.
@@ -114,6 +122,7 @@ fn spawn_with_terminal(launch: &Launch) -> io::Result<Spawned> {
     }
     let _starting = STARTING.lock();
     let (terminal, end_of_process) = pty_process::open().map_err(failed)?;
+    keep_files();
     // The leader of a session leads a group, too.
     let child = pty_process::Command::from(command)
         .spawn(end_of_process)
@@ -133,4 +142,39 @@ fn spawn_with_terminal(_: &Launch) -> io::Result<Spawned> {
         io::ErrorKind::Unsupported,
         "containers have no terminals on this system",
     ))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::os::fd::AsRawFd as _;
+
+    use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_process_has_no_file_that_this_program_was_started_with() {
+        let file = std::fs::File::open("/proc/self/stat").unwrap();
+        let inherited = fcntl_dupfd_cloexec(&file, 200).unwrap();
+        for wiring in [Wiring::Pipes, Wiring::Terminal] {
+            fcntl_setfd(&inherited, FdFlags::empty()).unwrap();
+            let launch = Launch {
+                program: "/bin/ls".into(),
+                name: "ls".to_owned(),
+                arguments: vec!["/proc/self/fd".to_owned()],
+                variables: BTreeMap::new(),
+                folder: std::env::temp_dir(),
+            };
+            let mut spawned = spawn(&launch, wiring).unwrap();
+            let mut listed = Vec::new();
+            // A terminal that nobody holds any more ends with an error.
+            let _ = spawned.output.read_to_end(&mut listed).await;
+            let listed = String::from_utf8(listed).unwrap();
+            let number = inherited.as_raw_fd().to_string();
+            assert!(listed.contains('1'), "{listed}");
+            assert!(!listed.split_whitespace().any(|name| name == number), "{listed}");
+        }
+    }
 }

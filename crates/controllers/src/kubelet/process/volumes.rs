@@ -47,6 +47,7 @@ impl Volumes {
     ) -> Result<(), StartError> {
         let spec = sources.pod.spec.iter();
         for volume in spec.flat_map(|spec| spec.volumes.iter().flatten()) {
+            check_sort(volume)?;
             let place = folder.join(&volume.name);
             files::private_folder(&place).map_err(StartError::file(&place))?;
             let payload = self.payload(sources, volume, now).await;
@@ -97,12 +98,6 @@ impl Volumes {
                 self.project(&mut payload, sources, volume, source, wanted.default_mode, now)
                     .await?;
             }
-        } else {
-            return Err(
-                "processes have volumes of the sorts configMap, secret, projected, downwardAPI and emptyDir \
-                        only"
-                    .to_owned(),
-            );
         }
         Ok(Some(payload))
     }
@@ -182,6 +177,24 @@ impl Volumes {
         self.tokens.insert(at, token.clone());
         Ok(token.text)
     }
+}
+
+/// Whether a volume can be made of files of its own. Nothing of the machine is given to processes: a Pod that waits for more, such as that
+/// of `kubectl debug node/…`, waits for ever, and its container says so.
+fn check_sort(volume: &Volume) -> Result<(), StartError> {
+    let is_known = volume.empty_dir.is_some()
+        || volume.config_map.is_some()
+        || volume.secret.is_some()
+        || volume.downward_api.is_some()
+        || volume.projected.is_some();
+    if is_known {
+        return Ok(());
+    }
+    Err(StartError::Config(format!(
+        "volume {}: processes have volumes of the sorts configMap, secret, projected, downwardAPI and emptyDir only, and no \
+         folder of the machine",
+        quote(&volume.name)
+    )))
 }
 
 /// Which keys of a map are wanted, and as what.

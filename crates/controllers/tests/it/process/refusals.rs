@@ -65,6 +65,12 @@ async fn what_would_run_something_else_is_refused() {
             "the variable LD_PRELOAD is not given to processes",
         ),
         (
+            "converter",
+            changed(json!({ "env": [{ "name": "GCONV_PATH", "value": "/v" }] })),
+            "CreateContainerConfigError",
+            "the variable GCONV_PATH is not given to processes",
+        ),
+        (
             "grpc",
             changed(json!({ "livenessProbe": { "grpc": { "port": 1 } } })),
             "CreateContainerConfigError",
@@ -79,7 +85,7 @@ async fn what_would_run_something_else_is_refused() {
         (
             "host",
             volume(json!({ "name": "v", "hostPath": { "path": "/" } })),
-            "ContainerCreating",
+            "CreateContainerConfigError",
             "configMap, secret, projected, downwardAPI and emptyDir only",
         ),
         (
