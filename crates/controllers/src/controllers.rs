@@ -19,7 +19,7 @@ use crate::support::events::EventBroadcaster;
 use crate::support::{Settings, index};
 use crate::{
     cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc, replicaset,
-    role_aggregation, root_ca, scheduler, service_account,
+    resource_quota, role_aggregation, root_ca, scheduler, service_account,
 };
 
 /// The controllers of a cluster: all, none or some of them.
@@ -237,6 +237,7 @@ impl Controllers {
                 ControllerName::NodeLifecycle => node_lifecycle::add_lifecycle(operator, settings),
                 ControllerName::TaintEviction => node_lifecycle::add_eviction(operator, settings),
                 ControllerName::PodGarbageCollector => pod_gc::add_to(operator, settings),
+                ControllerName::ResourceQuota => resource_quota::add_to(operator, settings),
             };
         }
         operator

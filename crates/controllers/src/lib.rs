@@ -48,6 +48,7 @@ mod namespace;
 mod node_lifecycle;
 mod pod_gc;
 mod replicaset;
+mod resource_quota;
 mod role_aggregation;
 mod root_ca;
 mod scheduler;

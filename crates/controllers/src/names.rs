@@ -39,10 +39,12 @@ pub enum ControllerName {
     TaintEviction,
     /// Deletes Pods of nodes that are gone, and too many that have ended.
     PodGarbageCollector,
+    /// What is used of `ResourceQuotas`.
+    ResourceQuota,
 }
 
 /// Short name, kube-controller-manager's name.
-const NAMES: [(ControllerName, &str, &str); 16] = [
+const NAMES: [(ControllerName, &str, &str); 17] = [
     (ControllerName::GarbageCollector, "gc", "garbage-collector-controller"),
     (ControllerName::Namespace, "namespace", "namespace-controller"),
     (
@@ -90,6 +92,11 @@ const NAMES: [(ControllerName, &str, &str); 16] = [
         ControllerName::PodGarbageCollector,
         "podgc",
         "pod-garbage-collector-controller",
+    ),
+    (
+        ControllerName::ResourceQuota,
+        "resourcequota",
+        "resourcequota-controller",
     ),
 ];
 

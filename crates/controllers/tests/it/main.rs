@@ -2,5 +2,6 @@
 
 mod collector;
 mod process;
+mod quota;
 mod recorded;
 mod workloads;
