@@ -65,18 +65,7 @@ impl MutatingPolicy {
             .map(|condition| expressions.rule(text(condition, "expression"), Returns::Bool))
             .collect();
         let mutations: Vec<Mutation> = list("mutations")
-            .map(
-                |mutation| match mutation.get("jsonPatch").filter(|patch| !patch.is_null()) {
-                    Some(patch) => {
-                        Mutation::JsonPatch(expressions.mutation(text(patch, "expression"), Returns::Patches))
-                    }
-                    None => {
-                        let configuration = mutation.get("applyConfiguration").unwrap_or(&Value::Null);
-                        let expression = expressions.mutation(text(configuration, "expression"), Returns::Object);
-                        Mutation::ApplyConfiguration(expression)
-                    }
-                },
-            )
+            .map(|mutation| Mutation::read(mutation, &expressions))
             .collect();
         let composition = expressions.into_composition();
         let mut reads = Reads::default();
@@ -135,6 +124,14 @@ impl MutatingPolicy {
 }
 
 impl Mutation {
+    fn read(mutation: &Value, expressions: &PolicyExpressions) -> Mutation {
+        if let Some(patch) = mutation.get("jsonPatch").filter(|patch| !patch.is_null()) {
+            return Mutation::JsonPatch(expressions.mutation(text(patch, "expression"), Returns::Patches));
+        }
+        let configuration = mutation.get("applyConfiguration").unwrap_or(&Value::Null);
+        Mutation::ApplyConfiguration(expressions.mutation(text(configuration, "expression"), Returns::Object))
+    }
+
     fn expression(&self) -> &Expression {
         match self {
             Mutation::ApplyConfiguration(expression) | Mutation::JsonPatch(expression) => expression,

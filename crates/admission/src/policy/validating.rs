@@ -210,12 +210,11 @@ impl ValidatingPolicy {
         };
         let mut failures = Vec::with_capacity(found.len());
         for (index, outcome) in found {
-            match outcome {
-                Err(error) => failures.extend(self.failed_evaluation(index, error)),
-                Ok(()) => {
-                    let computed = messages.iter().find(|(of, _)| *of == index);
-                    failures.push(self.validations[index].failure(index, computed.map(|(_, text)| text.as_str())));
-                }
+            if let Err(error) = outcome {
+                failures.extend(self.failed_evaluation(index, error));
+            } else {
+                let computed = messages.iter().find(|(of, _)| *of == index);
+                failures.push(self.validations[index].failure(index, computed.map(|(_, text)| text.as_str())));
             }
         }
         Ok(failures)
