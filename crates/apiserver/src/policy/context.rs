@@ -109,10 +109,10 @@ impl<'a> Context<'a> {
         if self.facts.namespace.is_empty() || is_namespace {
             return Ok(&Value::Null);
         }
-        self.stored_namespace().map_err(Clone::clone)
+        self.stored_namespace().map_err(|status| Box::new(status.clone()))
     }
 
-    fn stored_namespace(&self) -> std::result::Result<&Value, &Box<Status>> {
+    fn stored_namespace(&self) -> std::result::Result<&Value, &Status> {
         let found = self.namespace.get_or_init(|| {
             let namespaces = BuiltInId::Namespaces.resource();
             let name = &self.facts.namespace;
@@ -127,7 +127,7 @@ impl<'a> Context<'a> {
             }
             Ok(namespace)
         });
-        found.as_ref()
+        found.as_ref().map_err(|status| &**status)
     }
 
     /// The rights of the user.

@@ -16,11 +16,14 @@ use crate::server::Server;
 
 /// The resource of a kind, or upstream's message that there is none.
 fn resource(server: &Server, kind: &GroupVersionKind) -> Result<Arc<Resource>, String> {
-    let served = server.definitions.served();
+    let definitions = server.definitions.served();
     let is_kind = |resource: &&Arc<Resource>| {
         *resource.group == *kind.group && *resource.version == *kind.version && *resource.kind == *kind.kind
     };
-    let found = Registry::builtin().iter().chain(served.registry.iter()).find(is_kind);
+    let found = Registry::builtin()
+        .iter()
+        .chain(definitions.registry.iter())
+        .find(is_kind);
     found
         .cloned()
         .ok_or_else(|| format!("failed to find resource referenced by paramKind: '{kind}'"))
