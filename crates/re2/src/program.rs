@@ -50,7 +50,7 @@ impl CharacterClass {
 
     pub(crate) fn contains(&self, c: char) -> bool {
         if c.is_ascii() {
-            return self.ascii >> (c as u32) & 1 == 1;
+            return (self.ascii >> (c as u32)) & 1 == 1;
         }
         self.in_ranges(c)
     }
@@ -169,22 +169,21 @@ impl Compiler {
     fn repetition(&mut self, repetition: &Repetition, next: Address) -> Address {
         let sub = &repetition.sub;
         let greedy = repetition.greedy;
-        let mut begin = match repetition.max {
-            Some(max) => (repetition.min..max).fold(next, |behind, _| {
+        let mut begin = if let Some(max) = repetition.max {
+            (repetition.min..max).fold(next, |behind, _| {
                 let once = self.before(sub, behind);
                 self.choice(greedy, once, next)
-            }),
-            None => {
-                // Written first, since the part leads back to it.
-                let again = self.choice(greedy, next, next);
-                let once = self.before(sub, again);
-                self.instructions[again as usize] = choice(greedy, once, next);
-                // A part that may be empty is `(x+)?` and not `x*`: the first time, its empty form is preferred where it says so.
-                match (repetition.min, sub.properties().minimum_len()) {
-                    (0, Some(0) | None) => self.choice(greedy, once, next),
-                    (0, _) => again,
-                    _ => once,
-                }
+            })
+        } else {
+            // Written first, since the part leads back to it.
+            let again = self.choice(greedy, next, next);
+            let once = self.before(sub, again);
+            self.instructions[again as usize] = choice(greedy, once, next);
+            // A part that may be empty is `(x+)?` and not `x*`: the first time, its empty form is preferred where it says so.
+            match (repetition.min, sub.properties().minimum_len()) {
+                (0, Some(0) | None) => self.choice(greedy, once, next),
+                (0, _) => again,
+                _ => once,
             }
         };
         let repeated = match repetition.max {

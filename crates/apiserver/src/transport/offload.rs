@@ -65,9 +65,12 @@ impl Notice {
         }
         let mut is_moved = false;
         // Whoever polls sees the announcement when this returns, and polls again elsewhere.
-        poll_fn(|_| match std::mem::replace(&mut is_moved, true) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        poll_fn(|_| {
+            if std::mem::replace(&mut is_moved, true) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
         })
         .await;
     }
