@@ -122,6 +122,10 @@ fn render(source: &Source, issue: &Issue) -> String {
     let Some(position) = issue.position else {
         return format!("ERROR: <input>:-1:0: {}", issue.message);
     };
+    // An empty text has no line to show, and no column.
+    if source.chars.is_empty() {
+        return format!("ERROR: <input>:{}:0: {}", position.line, issue.message);
+    }
     let mut out = format!(
         "ERROR: <input>:{}:{}: {}",
         position.line,

@@ -7,6 +7,7 @@ use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
+use crate::device_expressions;
 use crate::pod::{internal, volume_sources};
 use crate::rules::access::{
     IMMUTABLE, at, complain, int_at, list_at, opt_str_at, part, set_default, set_default_str, str_at, strings_at,
@@ -264,8 +265,13 @@ fn validate_selectors(holder: &Value, path: &PathRef<'_>, errors: &mut Errors) {
         let path = path.child("cel");
         if at(selector, &["cel"]).is_none() {
             errors.push(FieldError::required(&path, ""));
-        } else if str_at(selector, &["cel", "expression"]).len() > EXPRESSION_MAX {
+            continue;
+        }
+        let expression = str_at(selector, &["cel", "expression"]);
+        if expression.len() > EXPRESSION_MAX {
             errors.push(FieldError::too_long(&path.child("expression"), EXPRESSION_MAX));
+        } else if let Err(why) = device_expressions::check(expression) {
+            errors.push(FieldError::invalid(&path.child("expression"), expression, why));
         }
     }
 }

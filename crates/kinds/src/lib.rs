@@ -23,6 +23,7 @@ mod controller_revision;
 mod coordination;
 mod core_group;
 mod device_claims;
+mod device_expressions;
 mod discovery;
 pub mod events;
 mod flowcontrol;

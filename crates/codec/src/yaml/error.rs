@@ -28,7 +28,15 @@ impl YamlError {
     /// is then not worth mentioning.
     pub(super) fn scan(error: &ScanError, text: &str, in_list: bool) -> Self {
         let mut line = error.marker().line().saturating_sub(1);
-        let (problem, origin) = match reword(error.info(), in_list) {
+        // A JSON text is one flow collection, in which what follows a string must separate or end.
+        let in_flow = text.trim_start().starts_with(['{', '[']);
+        // The scanner reads ahead of the collections that it has announced.
+        let in_list = if in_flow {
+            is_in_list(text, error.marker().index())
+        } else {
+            in_list
+        };
+        let (problem, origin) = match reword(error.info(), in_list, in_flow) {
             (END_OF_STREAM, origin) => {
                 line = text.matches('\n').count();
                 (END_OF_STREAM, origin)
@@ -74,8 +82,25 @@ fn tab_problem(text: &str, line: usize) -> Option<(&'static str, usize)> {
     Some((problem, line - here + at))
 }
 
+/// Whether the innermost flow collection that is open at a character is a list.
+fn is_in_list(text: &str, at: usize) -> bool {
+    let (mut open, mut in_string, mut escaped) = (Vec::new(), false, false);
+    for character in text.chars().take(at) {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' => in_string = !in_string,
+            _ if in_string => {}
+            '{' | '[' => open.push(character),
+            '}' | ']' => drop(open.pop()),
+            _ => {}
+        }
+    }
+    open.last() == Some(&'[')
+}
+
 /// The words of Go's `yaml` for a problem, by those of the scanner used here.
-fn reword(info: &str, in_list: bool) -> (&str, Origin) {
+fn reword(info: &str, in_list: bool, in_flow: bool) -> (&str, Origin) {
     use Origin::{Parser, Scanner};
     let parser_problems = [
         "did not find expected ',' or ']'",
@@ -91,6 +116,9 @@ fn reword(info: &str, in_list: bool) -> (&str, Origin) {
     }
     match info {
         "while parsing a flow sequence, expected ',' or ']'" | "misplaced bracket" => (parser_problems[0], Parser),
+        "invalid trailing content after double-quoted scalar" if in_flow => {
+            (parser_problems[usize::from(!in_list)], Parser)
+        }
         "illegal placement of ':' indicator" | "invalid indentation in flow construct" => {
             (parser_problems[usize::from(!in_list)], Parser)
         }
