@@ -30,6 +30,13 @@ pub fn wipe_system_fields(metadata: &mut Map<String, Value>) {
     }
 }
 
+/// Clears what the server gives every new object, before an update creates one.
+pub fn wipe_identity(metadata: &mut Map<String, Value>) {
+    for field in ["creationTimestamp", "uid", "selfLink"] {
+        metadata.remove(field);
+    }
+}
+
 /// Before the kind's own preparation of an update: restores the generation, which only the server sets (M3).
 pub fn keep_generation(metadata: &mut Map<String, Value>, old: &Value) {
     keep(metadata, old, "generation");

@@ -30,7 +30,8 @@ pub fn go_package<'v>(group: &str, version: &'v str, kind: &str) -> Option<&'v s
         let is_it = |known: &str| known == kind || kind.strip_suffix("List") == Some(known);
         kinds.split(' ').any(is_it)
     };
-    let is_known = (group.is_empty() && version == "v1" && WITHOUT_VERSION.contains(&kind))
+    let is_of_core = kind == "List" || WITHOUT_VERSION.contains(&kind);
+    let is_known = (group.is_empty() && version == "v1" && is_of_core)
         || types.has_kind_of_its_own(group, version, kind)
         || unserved.is_some_and(is_unserved);
     is_known.then_some(version)

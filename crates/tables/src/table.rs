@@ -206,12 +206,32 @@ impl Table {
                 out.extend_from_slice(br#"","metadata":"#);
                 match metadata {
                     Value::Null => out.extend_from_slice(b"{}"),
+                    metadata if !metadata["annotations"][TEMPLATE_GENERATION].is_null() => {
+                        json::write(&without_template_generation(metadata), out);
+                    }
                     metadata => json::write(metadata, out),
                 }
                 out.push(b'}');
             }
         }
     }
+}
+
+/// The annotation that conversion gives every `DaemonSet` of `apps/v1`, and that is not part of its metadata.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+fn without_template_generation(metadata: &Value) -> Value {
+    let mut metadata = metadata.clone();
+    let annotations = metadata.get_mut("annotations").and_then(Value::as_object_mut);
+    if let Some(annotations) = annotations {
+        annotations.remove(TEMPLATE_GENERATION);
+        if annotations.is_empty()
+            && let Some(metadata) = metadata.as_object_mut()
+        {
+            metadata.remove("annotations");
+        }
+    }
+    metadata
 }
 
 /// The rows of a Table on their way out.

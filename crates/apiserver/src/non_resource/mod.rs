@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::aggregation::ApiServiceSet;
 use crate::custom::ServedResources;
 use crate::non_resource::openapi::{Document, Sources};
-use crate::registry::Registry;
+use crate::registry::{Registry, Resource};
 use crate::server::Server;
 use crate::wire::body::Body;
 use crate::wire::negotiate::{self, Encoding, Output, joined};
@@ -36,7 +36,8 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
     let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let found = match segments.as_slice() {
         [] => Some(root(defined, services)),
-        ["version"] if parts.method != Method::GET => {
+        // Upstream's router has these for GET alone; what lists groups is outside it.
+        segments if parts.method != Method::GET && is_routed(segments, defined) => {
             return respond::refuse(&Status::method_not_allowed(), fallback, &[]);
         }
         ["version"] => Some(version::info()),
@@ -91,6 +92,21 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
     match negotiate::unchanged(&parts.headers, query.flag("pretty")) {
         Ok(output) => respond::respond(Reply::value(StatusCode::OK, &value), output, &parts.headers, &[]),
         Err(status) => respond::refuse(&status, fallback, &[]),
+    }
+}
+
+/// Whether a path is one of the router's own: the version, and the documents of built-in group-versions.
+fn is_routed(segments: &[&str], defined: &ServedResources) -> bool {
+    let built_in = |group: &str, version: &str| {
+        let has = |resource: &Resource| &*resource.group == group && &*resource.version == version;
+        !defined.without_built_ins && Registry::builtin().iter().any(|resource| has(resource))
+    };
+    match segments {
+        ["version"] => true,
+        ["api"] => !defined.without_built_ins,
+        ["api", version] => built_in("", version),
+        ["apis", group, version] => built_in(group, version),
+        _ => false,
     }
 }
 

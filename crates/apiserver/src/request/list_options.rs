@@ -34,10 +34,15 @@ pub(crate) enum VersionMatch {
 impl ListOptions {
     pub(crate) fn parse(query: &Query, target: &Target<'_>, watch: bool) -> Result<ListOptions> {
         let resource = &target.resource;
-        let labels = query.text("labelSelector").parse();
-        let labels = labels.map_err(|error: SelectorError| Status::bad_request(error.to_string()))?;
         let limit = query.integer("limit")?.unwrap_or(0);
         let timeout = query.integer("timeoutSeconds")?;
+        let labels = query.text("labelSelector").parse();
+        let labels = labels.map_err(|error: SelectorError| Status::bad_request(error.to_string()))?;
+        // A selector must be readable before the options are checked; whether it names fields that exist is asked last.
+        let fields = match named_fields(query.text("fieldSelector"), resource, target.name) {
+            Err(status) if status.message.starts_with("invalid selector") => return Err(status),
+            fields => fields,
+        };
         let mut options = ListOptions {
             selection: Selection {
                 labels,
@@ -71,7 +76,7 @@ impl ListOptions {
             "NotOlderThan" => Some(VersionMatch::NotOlderThan),
             _ => None,
         };
-        options.selection.fields = named_fields(query.text("fieldSelector"), resource, target.name)?;
+        options.selection.fields = fields?;
         Ok(options)
     }
 

@@ -171,7 +171,13 @@ impl AuthorizedRequest<'_> {
                 Route::Resource(target) if target.resource.custom().is_some() || head.is_proxied() => {
                     self.answer_target(&target, observation).await
                 }
-                _ => respond::refuse(&Status::method_not_allowed(), Output::JSON, &[]),
+                Route::Resource(_) => respond::refuse(&Status::method_not_allowed(), head.error_output(), &[]),
+                Route::UnknownResource => respond::refuse(&Status::no_such_path(), head.error_output(), &[]),
+                Route::NonResource => {
+                    let path = head.info.trimmed_path();
+                    observation.plain(head.method(), path);
+                    non_resource::answer(self.server, head.parts, path, &head.query)
+                }
             };
             *response.body_mut() = Body::empty();
             return response;

@@ -19,8 +19,9 @@ use crate::request::write_options::{OptionsKind, WriteOptions};
 use crate::verbs::patch::{Language, refusal};
 use crate::wire::respond::Reply;
 use crate::wire::status::{Result, Status};
-use crate::write::addressed::{check_name, place_in_namespace};
+use crate::write::addressed::{check_is_named, check_name, place_in_namespace};
 use crate::write::decode::{self, ExpectedKind};
+use crate::write::go_text;
 use crate::write::managed_fields;
 use crate::write::scale::{ScaleWrite, UNSET, check, of, write_into};
 use crate::write::{self, IfMissing, Mode, Proposal, Written};
@@ -77,6 +78,7 @@ pub(super) async fn patch(call: &mut Call<'_>) -> Result<HandlerOutput> {
     let options = language.write_options(call)?;
     let body = call.body.clone();
     let resource = call.resource();
+    let name = call.target.name.to_owned();
     let ty = scale_type()?;
     replace(call, &options, |live| {
         if language == Language::Apply {
@@ -104,7 +106,15 @@ pub(super) async fn patch(call: &mut Call<'_>) -> Result<HandlerOutput> {
             Language::Merge => merge_patch::apply(live.clone(), patch, true),
             _ => strategic::apply(live.clone(), patch, ty),
         };
-        let patched = typed(ty, patched.map_err(|error| refusal(&error))?)?;
+        let merged = patched.map_err(|error| refusal(&error))?;
+        let patched = typed(ty, merged.clone()).map_err(|refused| {
+            let why = match language {
+                Language::Strategic => go_text::restoring(&refused.message, ty, &merged),
+                _ => refused.message,
+            };
+            language.unreadable(Some(ty), &body, &merged, why)
+        })?;
+        check_is_named(&patched, &name)?;
         Ok(merge::update(&ScaleKind(ty), &manager(&options), Some(live), patched))
     })
     .await

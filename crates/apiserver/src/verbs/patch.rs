@@ -5,6 +5,7 @@ use kubewright_apimachinery::field::{FieldError, PathRef};
 use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::{json, strict, yaml};
 use kubewright_merge::{JsonPatch, PatchError, merge_patch, strategic};
+use kubewright_schema::TypeRef;
 use serde_json::Value;
 
 use super::answer::{at_version, reply};
@@ -17,11 +18,12 @@ use crate::request::write_options::{FieldValidation, OptionsKind, WriteOptions};
 use crate::wire::negotiate::{joined, media_type};
 use crate::wire::respond::Reply;
 use crate::wire::status::{Details, Result, Status};
-use crate::write::addressed::{check_name, place_in_namespace};
+use crate::write::addressed::{check_name, place_in_namespace, undeterminable};
 use crate::write::decode::{self, ExpectedKind, TypeDefect};
 use crate::write::defaults::default;
 use crate::write::effects::is_definition;
 use crate::write::go_text;
+use crate::write::integers;
 use crate::write::managed_fields::FieldWriter;
 use crate::write::{self, IfMissing, Mode};
 
@@ -64,6 +66,25 @@ impl Language {
     }
 }
 
+/// The version that a document says it has.
+fn meta_version(object: &Value) -> &str {
+    object.get("apiVersion").and_then(Value::as_str).unwrap_or_default()
+}
+
+impl Language {
+    /// The refusal of a patch whose result cannot be read as a type.
+    pub(crate) fn unreadable(self, ty: Option<TypeRef<'_>>, body: &[u8], merged: &Value, why: String) -> Box<Status> {
+        let patch = json::decode(body).map(|decoded| decoded.value).unwrap_or_default();
+        let shown = match self {
+            Language::Strategic => strategic::printed_after_merge(&patch),
+            Language::Json => go_text::json_of(ty, merged, &go_text::touched_by(&patch)),
+            _ => go_text::json_of(ty, merged, &patch),
+        };
+        let error = FieldError::invalid(&PathRef::root("patch"), shown, why);
+        Status::invalid("", "", "", &vec![error])
+    }
+}
+
 pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
     let language = Language::of(call)?;
     let options = language.write_options(call)?;
@@ -94,8 +115,11 @@ pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
             (Language::Apply, live) => patch.applied(live, &mut warnings, cache)?,
             (_, None) => return Err(Status::not_found(resource.about(), call.target.name).into()),
             (_, Some(live)) => {
-                let patched = patch.patched(live.clone(), &mut warnings)?;
-                patch.writer.update(Some(live), patched, cache)?
+                let patched = patch.patched(live.clone(), &mut warnings);
+                if patched.is_err() {
+                    call.warnings.append(&mut warnings);
+                }
+                patch.writer.update(Some(live), patched?, cache)?
             }
         };
         if !warned {
@@ -170,20 +194,29 @@ impl Patch<'_> {
         };
         // An empty list in the metadata of a custom resource is dropped when that is decoded, and says nothing then.
         let resets = resource.custom().is_none() && decode::resets_managed_fields(&merged);
-        let in_words = |why: String| {
-            let shown = json::decode(body).map(|decoded| decoded.value).unwrap_or_default();
-            let shown = match language {
-                Language::Strategic => strategic::printed_after_merge(&shown),
-                Language::Json => go_text::json_of(resource.ty(), &merged, &go_text::touched_by(&shown)),
-                _ => go_text::json_of(resource.ty(), &merged, &shown),
-            };
-            Status::invalid(
-                "",
-                "",
-                "",
-                &vec![FieldError::invalid(&PathRef::root("patch"), shown, why)],
-            )
-        };
+        let in_words = |why: String| language.unreadable(resource.ty(), body, &merged, why);
+        // Without a version, upstream reads the document as its internal type, which has no field of that spelling: not even the name.
+        if language != Language::Strategic
+            && resource.custom().is_none()
+            && meta_version(&merged).is_empty()
+            && decode::kind_changed(&merged, ExpectedKind::of(resource)).is_some()
+        {
+            if let Some(why) = decode::type_is_no_text(&merged) {
+                return Err(in_words(why));
+            }
+            if strictly {
+                let fields = merged.as_object().into_iter().flatten().map(|(field, _)| field);
+                let unknown = fields.filter(|field| !["apiVersion", "kind"].contains(&field.as_str()));
+                complaints.extend(
+                    unknown.map(|field| format!("unknown field {}", kubewright_apimachinery::go::quote(field))),
+                );
+                if validation == FieldValidation::Strict {
+                    return Err(in_words(format!("strict decoding error: {}", complaints.join(", "))));
+                }
+                warnings.append(&mut complaints);
+            }
+            return Err(undeterminable(meta_text(&merged, "name")));
+        }
         if language != Language::Strategic
             && resource.custom().is_none()
             && let Some(why) = decode::kind_changed(&merged, ExpectedKind::of(resource))
@@ -200,7 +233,11 @@ impl Patch<'_> {
                 }
             });
         }
-        let typed = resource.decode(merged.clone(), None).map_err(|why| {
+        let mut converted = merged.clone();
+        if let Some(ty) = resource.ty().filter(|_| language == Language::Strategic) {
+            integers::cut(ty, &mut converted);
+        }
+        let typed = resource.decode(converted, None).map_err(|why| {
             in_words(match resource.ty() {
                 Some(ty) if language == Language::Strategic => go_text::restoring(&why, ty, &merged),
                 _ => why,
@@ -270,6 +307,9 @@ impl Patch<'_> {
         // An apply that changes nothing leaves the object as it was read, also where that lacks a default of this version.
         if resource.custom().is_some() && live.is_some_and(|live| differ_by_owners_only(live, &new)) {
             return Ok(new);
+        }
+        if let Some(ty) = resource.ty() {
+            integers::cut(ty, &mut new);
         }
         // Merging knows the schema; the typed form also canonicalises and drops what is empty.
         let typed = match resource.custom() {

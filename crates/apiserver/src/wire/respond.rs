@@ -249,9 +249,26 @@ fn partial(object: Value, version: &str, with_type: bool) -> Value {
         partial.insert("apiVersion".into(), format!("meta.k8s.io/{version}").into());
     }
     if let Value::Object(mut object) = object {
-        partial.insert("metadata".into(), object.remove("metadata").unwrap_or_default());
+        let is_daemon_set = object.get("kind").is_none_or(|kind| kind == "DaemonSet");
+        let mut metadata = object.remove("metadata").unwrap_or_default();
+        if is_daemon_set {
+            without_template_generation(&mut metadata);
+        }
+        partial.insert("metadata".into(), metadata);
     }
     Value::Object(partial)
+}
+
+/// The annotation that conversion gives every `DaemonSet` of `apps/v1` is not part of its metadata.
+fn without_template_generation(metadata: &mut Value) {
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.remove("deprecated.daemonset.template.generation");
+        if annotations.is_empty()
+            && let Some(metadata) = metadata.as_object_mut()
+        {
+            metadata.remove("annotations");
+        }
+    }
 }
 
 /// Sends each warning once. If they are too long in total, each is cut, and those that do not fit are left out (H12).

@@ -34,11 +34,14 @@ pub(crate) fn place_in_namespace(call: &Call<'_>, object: &mut Value) -> Result<
 
 /// The name in the body must be the one in the path (H4).
 pub(crate) fn check_name(call: &Call<'_>, object: &Value) -> Result<()> {
-    let (given, expected) = (meta_text(object, "name"), call.target.name);
+    check_is_named(object, call.target.name)
+}
+
+/// The object must have this name.
+pub(crate) fn check_is_named(object: &Value, expected: &str) -> Result<()> {
+    let given = meta_text(object, "name");
     if given.is_empty() {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({expected} based on URL) was undeterminable: name must be provided"
-        )));
+        return Err(undeterminable(expected));
     }
     if given != expected {
         return Err(Status::bad_request(format!(
@@ -46,6 +49,13 @@ pub(crate) fn check_name(call: &Call<'_>, object: &Value) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// The refusal of an object without a name, of which the path has this one.
+pub(crate) fn undeterminable(name: &str) -> Box<Status> {
+    Status::bad_request(format!(
+        "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+    ))
 }
 
 /// A uid in the body must be that of the stored object (M3, M10).

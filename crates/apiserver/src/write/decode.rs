@@ -300,14 +300,8 @@ pub(crate) enum TypeDefect {
 
 /// The first defect of a patched custom resource's own type.
 pub(crate) fn type_defect(object: &Value) -> Option<TypeDefect> {
-    for key in ["apiVersion", "kind"] {
-        if let Some(value) = object.get(key).filter(|value| !value.is_string() && !value.is_null()) {
-            let found = json_kind(value);
-            return Some(TypeDefect::Unreadable(format!(
-                "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{key} of \
-                 type string"
-            )));
-        }
+    if let Some(why) = type_is_no_text(object) {
+        return Some(TypeDefect::Unreadable(why));
     }
     let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
     if let Some(why) = no_group_version(text("apiVersion")) {
@@ -318,6 +312,18 @@ pub(crate) fn type_defect(object: &Value) -> Option<TypeDefect> {
         return Some(TypeDefect::Unreadable(format!("Object 'Kind' is missing in '{shown}'")));
     }
     text("apiVersion").is_empty().then_some(TypeDefect::MissingVersion)
+}
+
+/// Why the type of a patched document cannot be read.
+pub(crate) fn type_is_no_text(object: &Value) -> Option<String> {
+    ["apiVersion", "kind"].iter().find_map(|key| {
+        let value = object.get(key).filter(|value| !value.is_string() && !value.is_null())?;
+        let found = json_kind(value);
+        Some(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{key} of type \
+             string"
+        ))
+    })
 }
 
 fn no_group_version(api_version: &str) -> Option<String> {
@@ -363,7 +369,13 @@ enum Mismatch {
 
 /// Why a patched document is not of the expected kind any more.
 pub(crate) fn kind_changed(value: &Value, expected: ExpectedKind<'_>) -> Option<String> {
+    if let Some(why) = type_is_no_text(value) {
+        return Some(why);
+    }
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+    if let Some(why) = no_group_version(text("apiVersion")) {
+        return Some(why);
+    }
     let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
     // A patch may leave the kind to the path.
     let kind = Some(text("kind"))

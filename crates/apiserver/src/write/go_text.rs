@@ -1,6 +1,7 @@
 //! What Go prints inside messages: JSON in the order of a struct's fields, and the words of its converters.
 
 use kubewright_codec::json;
+use kubewright_merge::{Shape, Topology as _};
 use kubewright_schema::{Scalar, TypeRef};
 use serde_json::{Map, Value};
 
@@ -38,6 +39,8 @@ fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, text: 
             }
             text.push(b'}');
         }
+        // A list that a merge patch brought along is as it was sent.
+        (_, value @ Value::Array(_)) if touched.is_some_and(Value::is_array) => json::write(value, text),
         (Some(ty), Value::Array(items)) => {
             text.push(b'[');
             for (at, item) in items.iter().enumerate() {
@@ -114,6 +117,11 @@ pub(crate) fn restoring(why: &str, ty: TypeRef<'_>, object: &Value) -> String {
     }
     if target.starts_with("[]") {
         return format!("cannot restore slice from {kind}");
+    }
+    // A map may have a name of its own: v1.ResourceList.
+    let named = ty.types().iter().find(|known| known.go_type() == target);
+    if named.is_some_and(|named| named.element().is_some() && matches!(named.shape(), Shape::Map { .. })) {
+        return format!("cannot restore map from {kind}");
     }
     let simple = match scalar_at(ty, path) {
         Some(Scalar::String) => "string",

@@ -14,6 +14,7 @@ pub(crate) mod decode;
 pub(crate) mod defaults;
 pub(crate) mod effects;
 pub(crate) mod go_text;
+pub(crate) mod integers;
 pub(crate) mod managed_fields;
 mod prepare;
 pub(crate) mod scale;

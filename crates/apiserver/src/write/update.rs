@@ -4,6 +4,7 @@ use kubewright_kinds::meta;
 use serde_json::Value;
 
 use super::defaults::dedup_owners;
+use super::validate::check_revision;
 use super::{LiveObject, PendingWrite, Proposal, Written, create};
 use crate::custom::conversion::{ConversionCache, Unfinished, with_conversions};
 use crate::object;
@@ -53,8 +54,10 @@ pub(crate) async fn update<P: Into<Proposal>>(
             }
             let proposal = with_conversions(server, resource, |cache| make(call, None, cache)).await?;
             let mut object = proposal.into().object;
+            check_revision(object::meta_text(&object, "resourceVersion"))?;
             if let Some(metadata) = object::metadata_mut(&mut object) {
-                meta::wipe_system_fields(metadata);
+                // Unlike a POST, upstream keeps the time of deletion that such a creation brings along.
+                meta::wipe_identity(metadata);
                 if !dry_run {
                     metadata.remove("resourceVersion");
                 }

@@ -76,23 +76,29 @@ impl PendingWrite<'_, '_> {
             set_meta(&mut self.object, "resourceVersion", current);
             return Ok(());
         }
-        if let Err(error) = wanted.parse::<u64>() {
-            let why = if *error.kind() == std::num::IntErrorKind::PosOverflow {
-                "value out of range"
-            } else {
-                "invalid syntax"
-            };
-            let message = format!(
-                "strconv.ParseUint: parsing {}: {why}",
-                kubewright_apimachinery::go::quote(&wanted)
-            );
-            return Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message));
-        }
+        check_revision(&wanted)?;
         if wanted != current {
             return Err(Status::conflict(self.call.resource().about(), name, MODIFIED));
         }
         Ok(())
     }
+}
+
+/// A resourceVersion must be a number, if there is one.
+pub(super) fn check_revision(wanted: &str) -> Result<()> {
+    let Err(error) = wanted.parse::<u64>() else {
+        return Ok(());
+    };
+    let why = match error.kind() {
+        std::num::IntErrorKind::Empty => return Ok(()),
+        std::num::IntErrorKind::PosOverflow => "value out of range",
+        _ => "invalid syntax",
+    };
+    let message = format!(
+        "strconv.ParseUint: parsing {}: {why}",
+        kubewright_apimachinery::go::quote(wanted)
+    );
+    Err(Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message))
 }
 
 /// The strategy of the served version where that has rules of its own, else of the stored one.

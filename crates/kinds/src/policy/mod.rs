@@ -5,6 +5,7 @@ use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
+use crate::pod::internal;
 use crate::rules::access::{at, complain, int_at, list_at, opt_str_at, require_non_negative};
 use crate::rules::conditions;
 use crate::rules::labels::{SelectorOptions, has_invalid_values, validate_selector};
@@ -36,7 +37,7 @@ fn validate(object: &Value, selectors: SelectorOptions, errors: &mut Errors) {
         let shown = format!(
             r#"{{"MinAvailable":{},"Selector":{},"MaxUnavailable":{},"UnhealthyPodEvictionPolicy":{}}}"#,
             printed::pointer(min),
-            printed::pointer(field("selector")),
+            internal::print_selector(field("selector").unwrap_or(&Value::Null)).compact(),
             printed::pointer(max),
             printed::pointer(field("unhealthyPodEvictionPolicy")),
         );

@@ -120,9 +120,10 @@ impl Generation {
             }
             Generation::CountsAllAndLabels => {
                 let labels = ["metadata", "labels"];
-                !access::same(at(new, &labels), at(old, &labels)) || differs_outside_metadata(new, old)
+                !access::same(at(new, &labels), at(old, &labels)) || differs_outside_metadata(new, old, access::same)
             }
-            Generation::CountsAll => is_another_outside_metadata(new, old),
+            // A custom resource is a map, in which an empty list is not the same as none.
+            Generation::CountsAll => differs_outside_metadata(new, old, |new, old| new == old),
         }
     }
 
@@ -132,24 +133,14 @@ impl Generation {
     }
 }
 
-/// The same for an object without Go types, in which a null is a value and an empty map is one too.
-fn is_another_outside_metadata(new: &Value, old: &Value) -> bool {
-    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
-        return new != old;
-    };
-    let counts = |key: &&String| !matches!(key.as_str(), "metadata" | "apiVersion" | "kind");
-    new.keys().filter(counts).any(|key| new.get(key) != old.get(key))
-        || old.keys().filter(counts).any(|key| !new.contains_key(key))
-}
-
-fn differs_outside_metadata(new: &Value, old: &Value) -> bool {
+fn differs_outside_metadata(new: &Value, old: &Value, same: impl Fn(Option<&Value>, Option<&Value>) -> bool) -> bool {
     let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
         return new != old;
     };
     new.keys()
         .chain(old.keys())
         .filter(|key| !matches!(key.as_str(), "metadata" | "apiVersion" | "kind"))
-        .any(|key| !access::same(new.get(key), old.get(key)))
+        .any(|key| !same(new.get(key), old.get(key)))
 }
 
 /// What of the metadata a status update leaves alone; managedFields always follow the write.

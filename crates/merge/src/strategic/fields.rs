@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::error::{bad_element_order, bad_primitive_list, expected_list, other, unknown_directive};
 use super::{DELETE_FROM_PRIMITIVE_LIST, PATCH, SET_ELEMENT_ORDER, list, order, retain};
 use crate::patch_error::PatchError;
-use crate::topology::{Shape, Topology};
+use crate::topology::{ScalarKind, Shape, Topology};
 
 /// Merges a patch into an object.
 pub(super) fn merge<'t, T: Topology<'t>>(
@@ -135,6 +135,7 @@ fn list_or_absent(value: Option<&Value>) -> Result<Option<&Vec<Value>>, PatchErr
 fn field<'t, T: Topology<'t>>(of: T, name: &str) -> Result<T, PatchError> {
     let kind = match of.shape() {
         Shape::Struct { .. } | Shape::Untyped => "struct",
+        Shape::Scalar if matches!(of.scalar(), ScalarKind::Whole) => "struct",
         Shape::Map { .. } => "map",
         Shape::List(_) => "slice",
         Shape::Scalar => "string",
