@@ -6,6 +6,7 @@ use kubewright_schema::{Resource, TypeRef, Types, resources};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::mutate;
 use super::random::Choices;
 
 /// A kind with a manifest that the real server accepts.
@@ -103,6 +104,22 @@ impl BuiltIn {
             self.collection(),
             self.manifest["metadata"]["name"].as_str().unwrap_or("a")
         )
+    }
+
+    /// A changed copy of its manifest. The name of a cluster-scoped object stays the case's own, since cases share a server.
+    pub fn changed(&self, choices: &mut Choices, manifest: &Value) -> Value {
+        let mut changed = mutate::changed(choices, self.type_ref(), manifest);
+        if !self.resource.namespaced {
+            for field in ["name", "generateName"] {
+                if let Some(Value::String(name)) = changed.pointer_mut(&format!("/metadata/{field}"))
+                    && !name.is_empty()
+                    && !name.contains("${unique}")
+                {
+                    name.push_str("-${unique}");
+                }
+            }
+        }
+        changed
     }
 
     /// A selector of its object alone, since others write objects of its kind, too.

@@ -117,6 +117,7 @@ pub async fn play_all(
         }
     }
     drop(verdicts);
+    eprintln!("{tally}");
     fs::create_dir_all(&settings.out)?;
     let wanted: Vec<Signature> = tally
         .by_frequency()

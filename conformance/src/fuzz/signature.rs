@@ -21,16 +21,25 @@ pub enum Known {
     Endpoint,
     /// What admission policies may say: their expressions and rules.
     Policy,
+    /// The rules of `ResourceSlices`.
+    Slice,
+    /// The same causes in another order.
+    Order,
+    /// Refusals of admission plugins that the embedded server does not have.
+    Plugin,
 }
 
 impl Known {
     /// All of them, in the order of the table.
-    pub const ALL: [Known; 5] = [
+    pub const ALL: [Known; 8] = [
         Known::Empty,
         Known::StatusDefault,
         Known::NotAcceptable,
         Known::Endpoint,
         Known::Policy,
+        Known::Slice,
+        Known::Order,
+        Known::Plugin,
     ];
 
     /// Its heading in the table.
@@ -41,6 +50,9 @@ impl Known {
             Known::NotAcceptable => "406",
             Known::Endpoint => "paths",
             Known::Policy => "policies",
+            Known::Slice => "ResourceSlices",
+            Known::Order => "order of causes",
+            Known::Plugin => "plugins",
         }
     }
 }
@@ -187,12 +199,36 @@ fn sends_empty(value: &Value) -> bool {
     }
 }
 
+/// Whether the causes of a refusal differ, and the values that one server gives are those that the other gives elsewhere.
+fn is_reordered(differences: &[Difference]) -> bool {
+    let causes: Vec<&Difference> = differences
+        .iter()
+        .filter(|difference| difference.at != "/body/message")
+        .collect();
+    let sorted = |side: fn(&Difference) -> &Option<Value>| {
+        let mut values: Vec<String> = causes
+            .iter()
+            .map(|difference| shown(side(difference).as_ref()))
+            .collect();
+        values.sort();
+        values
+    };
+    !causes.is_empty()
+        && causes
+            .iter()
+            .all(|difference| difference.at.starts_with("/body/details/causes/"))
+        && sorted(|difference| &difference.expected) == sorted(|difference| &difference.actual)
+}
+
 fn known(case: &GeneratedCase, step: usize, differences: &[Difference]) -> Option<Known> {
     let of = |at: &str| differences.iter().find(|difference| difference.at == at);
-    if of("/body/code")
-        .or(of("/status"))
-        .is_some_and(|code| code.expected == Some(Value::from(406)))
-    {
+    let refused = Some(Value::from(406));
+    let refuses = |code: &Difference| code.expected == refused || code.actual == refused;
+    let words = |message: &Difference| {
+        let text = message.actual.as_ref().and_then(Value::as_str).unwrap_or_default();
+        text.contains("Not Acceptable")
+    };
+    if of("/body/code").or(of("/status")).is_some_and(refuses) || of("/body/message").is_some_and(words) {
         return Some(Known::NotAcceptable);
     }
     let request = case.steps.get(step.saturating_sub(1))?;
@@ -201,6 +237,22 @@ fn known(case: &GeneratedCase, step: usize, differences: &[Difference]) -> Optio
         .is_some_and(|line| line.contains("admissionpolic"))
     {
         return Some(Known::Policy);
+    }
+    if request["request"]
+        .as_str()
+        .is_some_and(|line| line.contains("/resourceslices"))
+    {
+        return Some(Known::Slice);
+    }
+    let forbidden = |message: &Difference| {
+        let text = message.expected.as_ref().and_then(Value::as_str).unwrap_or_default();
+        text.contains("is forbidden: pod rejected") || text.contains("is already marked as default")
+    };
+    if of("/body/message").is_some_and(forbidden) {
+        return Some(Known::Plugin);
+    }
+    if is_reordered(differences) {
+        return Some(Known::Order);
     }
     if differences
         .iter()

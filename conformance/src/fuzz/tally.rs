@@ -130,7 +130,7 @@ mod tests {
         assert!(
             tally
                 .to_string()
-                .contains("| create | 2 | 8 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |"),
+                .contains("| create | 2 | 8 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |"),
             "{tally}"
         );
     }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::Parts;
 use super::manifests::existing;
 use crate::fuzz::generated::Step;
-use crate::fuzz::mutate::changed;
 use crate::fuzz::patches;
 use crate::fuzz::random::Choices;
 
@@ -22,7 +21,7 @@ pub(super) fn apply(choices: &mut Choices) -> Parts {
         vec![Step::new("PATCH", &path).body("apply", manifest.clone())]
     };
     for _ in 0..3 + choices.below(5) {
-        let next = changed(choices, built_in.type_ref(), &manifest);
+        let next = built_in.changed(choices, &manifest);
         let manager = choices.word(&MANAGERS);
         steps.push(match choices.below(10) {
             0..=6 => {

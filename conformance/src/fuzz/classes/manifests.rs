@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{Parts, now_and_then};
 use crate::fuzz::built_ins::{self, BuiltIn};
 use crate::fuzz::generated::Step;
-use crate::fuzz::mutate::changed;
 use crate::fuzz::patches;
 use crate::fuzz::random::Choices;
 
@@ -18,7 +17,7 @@ pub(super) fn lifecycle(choices: &mut Choices) -> Parts {
     let manifest = if choices.percent(50) {
         built_in.manifest.clone()
     } else {
-        changed(choices, built_in.type_ref(), &built_in.manifest)
+        built_in.changed(choices, &built_in.manifest)
     };
     let path = built_in.path();
     let mut steps = vec![
@@ -26,7 +25,7 @@ pub(super) fn lifecycle(choices: &mut Choices) -> Parts {
         Step::new("GET", &path),
     ];
     for _ in 0..2 + choices.below(4) {
-        let next = changed(choices, built_in.type_ref(), &manifest);
+        let next = built_in.changed(choices, &manifest);
         steps.push(match choices.below(7) {
             0..=1 => Step::new("PUT", &path).body("json", next),
             2 => Step::new("PATCH", &path).body("merge-patch", patches::merge_patch(choices, &next)),
@@ -48,7 +47,7 @@ pub(super) fn create(choices: &mut Choices) -> Parts {
     let count = 3 + choices.below(4);
     let steps = (0..count).map(|index| {
         let manifest = renamed(&built_in.manifest, index);
-        let body = changed(choices, built_in.type_ref(), &manifest);
+        let body = built_in.changed(choices, &manifest);
         let query = if dry { "?dryRun=All" } else { now_and_then(choices) };
         Step::new("POST", &format!("{}{query}", built_in.collection()))
             .body("json", body)
@@ -74,7 +73,7 @@ pub(super) fn update(choices: &mut Choices) -> Parts {
     let path = built_in.path();
     let mut steps = vec![created];
     for _ in 0..2 + choices.below(5) {
-        let mut body = changed(choices, built_in.type_ref(), &manifest);
+        let mut body = built_in.changed(choices, &manifest);
         if choices.percent(20) && body["metadata"].is_object() {
             body["metadata"]["resourceVersion"] = json!("${rv}");
         }
@@ -90,7 +89,7 @@ pub(super) fn patch(choices: &mut Choices) -> Parts {
     let path = built_in.path();
     let mut steps = vec![created];
     for _ in 0..3 + choices.below(4) {
-        let next = changed(choices, built_in.type_ref(), &manifest);
+        let next = built_in.changed(choices, &manifest);
         let (content, body) = match choices.below(3) {
             0 => ("json-patch", patches::json_patch(choices, &manifest, &next)),
             1 => ("merge-patch", patches::merge_patch(choices, &next)),
@@ -108,7 +107,7 @@ pub(super) fn existing(choices: &mut Choices) -> (&'static BuiltIn, Step, Value)
     let manifest = if choices.percent(60) {
         built_in.manifest.clone()
     } else {
-        changed(choices, built_in.type_ref(), &built_in.manifest)
+        built_in.changed(choices, &built_in.manifest)
     };
     let created = Step::new("POST", &built_in.collection())
         .body("json", manifest.clone())
