@@ -17,7 +17,7 @@ use super::support::{API_SERVICES, ask};
 const GROUP: &str = "wardle.example.com";
 
 /// A program of upstream; `None`, said on stderr, if it is not there.
-fn upstream(name: &str) -> Option<PathBuf> {
+pub(super) fn upstream(name: &str) -> Option<PathBuf> {
     let found = std::env::var_os("KUBEWRIGHT_UPSTREAM_BIN").map(|folder| Path::new(&folder).join(name));
     let found = found.filter(|program| program.exists());
     if found.is_none() {
