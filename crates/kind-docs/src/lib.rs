@@ -1,5 +1,6 @@
 //! What the built-in types of Kubernetes and their fields are for, for `kubectl explain` and the `OpenAPI` documents.
-//! The words are those of the k8s-openapi package. They are checked in as a table of facts, which the example `generate` writes.
+//! The words are those of the k8s-openapi package and, for options of requests and values of enumerations, of a kube-apiserver's
+//! documents. They are checked in as tables of facts, the first of which the example `generate` writes.
 //!
 //! ```
 //! use kubewright_kind_docs::builtin;
@@ -10,6 +11,8 @@
 //! let image = descriptions.of_field("io.k8s.api.core.v1.Container", "image").unwrap();
 //! assert!(image.starts_with("Container image name."), "{image}");
 //! assert_eq!(descriptions.of_type("io.k8s.api.core.v1.Boat"), None);
+//! assert!(descriptions.of_value("io.k8s.api.core.v1.PullPolicy", "Always").unwrap().contains("pull"));
+//! assert!(descriptions.of_field("io.k8s.apimachinery.pkg.apis.meta.v1.ListOptions", "limit").is_some());
 //! ```
 
 use std::borrow::Cow;
@@ -22,16 +25,21 @@ use kubewright_schema::openapi::TypeDocs;
 /// backslashes are escaped; a line that begins with `#` is a comment. Types and the fields of each are ordered by name.
 static FACTS: &str = include_str!("../facts/v1.36/descriptions.facts");
 
+/// The same for what that package does not have: options of requests, and values of enumerations in place of fields. It is
+/// written by `conformance/upstream/option-descriptions` from the documents of a kube-apiserver.
+static OPTIONS: &str = include_str!("../facts/v1.36/options.facts");
+
 /// The descriptions of the built-in types.
 pub fn builtin() -> &'static KindDocs {
     static BUILTIN: OnceLock<KindDocs> = OnceLock::new();
-    BUILTIN.get_or_init(|| KindDocs::parse(FACTS))
+    BUILTIN.get_or_init(|| KindDocs::parse(FACTS).joined(KindDocs::parse(OPTIONS)))
 }
 
 /// A number that changes when the descriptions do.
 pub fn fingerprint() -> u64 {
     let mut hasher = DefaultHasher::new();
     FACTS.hash(&mut hasher);
+    OPTIONS.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -72,6 +80,24 @@ impl KindDocs {
         KindDocs { types }
     }
 
+    /// These descriptions, and those of others for what has none here.
+    fn joined(mut self, others: Self) -> Self {
+        for other in others.types {
+            match self.types.binary_search_by(|ty| ty.name.cmp(other.name)) {
+                Err(at) => self.types.insert(at, other),
+                Ok(at) => {
+                    let fields = &mut self.types[at].fields;
+                    for field in other.fields {
+                        if let Err(at) = fields.binary_search_by(|(name, _)| (*name).cmp(field.0)) {
+                            fields.insert(at, field);
+                        }
+                    }
+                }
+            }
+        }
+        self
+    }
+
     /// How many types are described.
     pub fn len(&self) -> usize {
         self.types.len()
@@ -97,6 +123,10 @@ impl TypeDocs for KindDocs {
         let fields = &self.named(name)?.fields;
         let at = fields.binary_search_by(|(name, _)| (*name).cmp(field)).ok()?;
         not_empty(&fields.get(at)?.1)
+    }
+
+    fn of_value(&self, enumeration: &str, value: &str) -> Option<&str> {
+        self.of_field(enumeration, value)
     }
 }
 

@@ -7,6 +7,12 @@ pub trait TypeDocs: Sync {
 
     /// What a field of a type is for.
     fn of_field(&self, name: &str, field: &str) -> Option<&str>;
+
+    /// What a value of an enumeration means.
+    fn of_value(&self, enumeration: &str, value: &str) -> Option<&str> {
+        let _ = (enumeration, value);
+        None
+    }
 }
 
 /// No descriptions: documents have only what the table of facts has.

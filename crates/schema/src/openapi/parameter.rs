@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{META, TypeDocs};
 
+const LIST_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListOptions";
 const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 
 /// A parameter of an operation.
@@ -61,7 +62,8 @@ impl Parameter {
             // What options have in common is said in the same words.
             Text::Field(of) => docs
                 .of_field(of, self.name)
-                .or_else(|| docs.of_field(DELETE_OPTIONS, self.name)),
+                .or_else(|| docs.of_field(DELETE_OPTIONS, self.name))
+                .or_else(|| docs.of_field(LIST_OPTIONS, self.name)),
         }
     }
 }

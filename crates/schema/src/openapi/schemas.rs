@@ -140,6 +140,10 @@ impl<'p> Schemas<'p> {
             words.push_str("\n\nPossible enum values:");
             for value in values {
                 let _ = write!(words, "\n - `\"{value}\"`");
+                let enumeration = field.type_ref().name();
+                if let Some(meaning) = enumeration.and_then(|name| self.docs.of_value(name, value)) {
+                    let _ = write!(words, " {meaning}");
+                }
             }
         }
         Some(words)
