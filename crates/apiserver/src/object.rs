@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use kubewright_codec::json;
+use kubewright_schema as schema;
 use kubewright_store::{Record, RecordDraft, Revision};
 use serde_json::{Map, Value};
 
@@ -67,12 +68,24 @@ pub(crate) fn to_built_in_draft(resource: &Resource, object: &Value) -> RecordDr
     let draft = draft(resource, object);
     // Storage does not tell an empty list or map from none; only what looks like one is worth the second look.
     let has = |text: &[u8]| memchr::memmem::find(&draft.body, text).is_some();
-    let is_definition = resource.is(BuiltInId::CustomResourceDefinitions);
-    let may_be_empty = has(b":[]") || (is_definition && has(b":{}"));
-    if !may_be_empty {
+    let may_be_empty = has(b":[]") || has(b":{}");
+    if !may_be_empty || !has_empties(resource, object) {
         return draft;
     }
     self::draft(resource, &built_in_as_stored(resource, object.clone()))
+}
+
+/// Whether an object has empty lists or maps that storage does not keep.
+fn has_empties(resource: &Resource, object: &Value) -> bool {
+    // The schemas of a definition are free-form where Go has types.
+    resource.is(BuiltInId::CustomResourceDefinitions) || resource.ty().is_some_and(|ty| schema::has_empties(ty, object))
+}
+
+/// Leaves out of an object on its way the empty lists and maps that nobody sees: an encoded object does not have them.
+pub(crate) fn leave_out_empties(resource: &Resource, object: &mut Value) {
+    if let Some(ty) = resource.ty() {
+        schema::leave_out_empties(ty, object);
+    }
 }
 
 /// What the store keeps of an object whose metadata alone has changed: it stays in the version it was stored in.

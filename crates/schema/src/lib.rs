@@ -31,7 +31,7 @@ mod table;
 mod type_ref;
 mod types;
 
-pub use decode::{Decoded, Source, TypeError, decode};
+pub use decode::{Decoded, Source, TypeError, decode, has_empties, keep_empties, leave_out_empties};
 pub use default::default;
 pub use model::{Omit, Scalar};
 pub use resources::{GroupVersion, Resource, Resources, Subresource, resources};

@@ -19,6 +19,9 @@ use crate::write::managed_fields::FieldWriter;
 /// The field manager of upstream's controllers.
 const MANAGER: &str = "kube-apiserver";
 
+/// As many objects of a deleted definition go without a pause: about as long as any other request takes.
+const DELETED_AT_ONCE: usize = 256;
+
 fn definitions() -> &'static Arc<Resource> {
     BuiltInId::CustomResourceDefinitions.resource()
 }
@@ -147,15 +150,41 @@ impl Server {
         if in_progress != object && self.write_status(name, record, &object, in_progress).is_none() {
             return Vec::new();
         }
-        let served = self.definitions.served();
-        if let Some(resource) = served.storage(name) {
-            let options = DeleteOptions::default();
+        if let Some(resource) = self.definitions.served().storage(name) {
             let snapshot = self.store.snapshot(resource.table);
-            for record in snapshot.records(None, None) {
-                delete::delete_for_the_server(self, resource, &record.key, &options);
-            }
+            let mut keys = snapshot.records(None, None).map(|record| record.key.clone());
+            self.delete_each(resource, keys.by_ref().take(DELETED_AT_ONCE));
+            let rest: Vec<_> = keys.collect();
+            self.delete_later(resource, rest);
         }
         self.finish_deletion(name)
+    }
+
+    fn delete_each(&self, resource: &Resource, keys: impl Iterator<Item = impl AsRef<str>>) {
+        let options = DeleteOptions::default();
+        for key in keys {
+            delete::delete_for_the_server(self, resource, key.as_ref(), &options);
+        }
+    }
+
+    /// Deletes objects behind the answer, and lets other requests be served between some and some. The last one that goes takes
+    /// the definition along.
+    fn delete_later<K: AsRef<str> + Send + Sync + 'static>(&self, resource: &Arc<Resource>, keys: Vec<K>) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            // Nobody else is served where nothing runs.
+            return self.delete_each(resource, keys.iter());
+        };
+        if keys.is_empty() {
+            return;
+        }
+        let (server, resource) = (self.me.clone(), Arc::clone(resource));
+        runtime.spawn(async move {
+            for some in keys.chunks(DELETED_AT_ONCE) {
+                tokio::task::yield_now().await;
+                let Some(server) = server.upgrade() else { return };
+                server.delete_each(&resource, some.iter());
+            }
+        });
     }
 
     /// Lets a definition go once no object of it is left. Returns whom that may concern.

@@ -49,7 +49,7 @@ pub(crate) fn answer(path: &str, query: &Query) -> Option<Response<Body>> {
     })
 }
 
-fn readiness() -> Vec<&'static str> {
+pub(super) fn readiness() -> Vec<&'static str> {
     let behind = |check: &'static str| {
         READINESS
             .iter()

@@ -1,8 +1,10 @@
 //! Paths outside the resource tree: discovery, `OpenAPI`, health, version, metrics.
 
+mod component;
 pub(crate) mod discovery;
 pub(crate) mod health;
 pub(crate) mod openapi;
+mod openid;
 pub(crate) mod version;
 
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use crate::wire::body::Body;
 use crate::wire::negotiate::{self, Encoding, Output, joined};
 use crate::wire::query::Query;
 use crate::wire::respond::{self, Reply};
-use crate::wire::status::{Details, Status};
+use crate::wire::status::Status;
 
 /// Answers a path that names no resource.
 pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) -> Response<Body> {
@@ -31,6 +33,11 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
         .flag("pretty")
         .unwrap_or_else(|| negotiate::asks_from_a_terminal(&parts.headers));
     let fallback = negotiate::fallback(&parts.headers, query.flag("pretty"));
+    let page = component::answer(server, &parts.method, path, &parts.headers)
+        .or_else(|| openid::answer(server, parts, path, fallback));
+    if let Some(response) = page {
+        return response;
+    }
     let sources = Sources::of(server);
     let (defined, services) = (&*sources.served, &*sources.services);
     let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -85,9 +92,7 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
             let output = Output { pretty, ..Output::JSON };
             return respond::respond(Reply::value(StatusCode::OK, &value), output, &parts.headers, &[]);
         }
-        let message = "406: Not Acceptable\n\nAvailable representations: application/json";
-        let status = Status::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message).with_details(Details::default());
-        return respond::refuse(&status, fallback, &[]);
+        return respond::refuse(&Status::only_represented_as("application/json"), fallback, &[]);
     }
     match negotiate::unchanged(&parts.headers, query.flag("pretty")) {
         Ok(output) => respond::respond(Reply::value(StatusCode::OK, &value), output, &parts.headers, &[]),
@@ -128,13 +133,18 @@ fn root(defined: &ServedResources, services: &ApiServiceSet) -> Value {
     }
     paths.extend(
         [
+            "/.well-known/openid-configuration",
+            "/flagz",
             "/healthz",
             "/livez",
             "/metrics",
+            "/metrics/slis",
             "/openapi/v2",
             "/openapi/v3",
             "/openapi/v3/",
+            "/openid/v1/jwks",
             "/readyz",
+            "/statusz",
             "/version",
         ]
         .map(str::to_owned),
@@ -147,6 +157,11 @@ fn root(defined: &ServedResources, services: &ApiServiceSet) -> Value {
 fn metrics(server: &Server) -> Response<Body> {
     let mut text = server.metrics.render(&server.store, &server.definitions.served());
     text.push_str(&server.aggregation.set().metrics());
+    metrics_text(text)
+}
+
+/// Metrics in the format of Prometheus.
+fn metrics_text(text: String) -> Response<Body> {
     let mut response = respond::text(StatusCode::OK, text);
     response.headers_mut().insert(
         header::CONTENT_TYPE,

@@ -71,6 +71,7 @@ built_in_ids! {
     SubjectAccessReviews = "authorization.k8s.io" "subjectaccessreviews",
     Jobs = "batch" "jobs",
     CertificateSigningRequests = "certificates.k8s.io" "certificatesigningrequests",
+    Leases = "coordination.k8s.io" "leases",
     EndpointSlices = "discovery.k8s.io" "endpointslices",
     IpAddresses = "networking.k8s.io" "ipaddresses",
     IngressClasses = "networking.k8s.io" "ingressclasses",

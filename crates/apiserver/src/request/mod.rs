@@ -258,7 +258,7 @@ impl AuthorizedRequest<'_> {
             return refuse(&Status::not_found(target.resource.about(), target.name));
         }
         let Some(verb) = route::verb(self.head, target) else {
-            let status = route::not_allowed(self.head.method(), target);
+            let status = route::not_allowed(self.head, target);
             if is_custom {
                 return refuse(&status);
             }

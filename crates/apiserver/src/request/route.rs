@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use http::Method;
 use kubewright_access::{Prefix, RequestInfo, ResourceInfo};
 
 use super::head::RequestHead;
 use crate::custom::ServedResources;
 use crate::registry::{Registry, Resource, Subresource, Verb};
+use crate::verbs::patch::Language;
 use crate::wire::status::Status;
 
 /// What a request is for.
@@ -121,17 +121,20 @@ pub(crate) fn verb(head: &RequestHead<'_>, target: &Target<'_>) -> Option<Verb> 
 }
 
 /// The refusal of a method that the target does not take.
-pub(crate) fn not_allowed(method: &Method, target: &Target<'_>) -> Box<Status> {
+pub(crate) fn not_allowed(head: &RequestHead<'_>, target: &Target<'_>) -> Box<Status> {
     if target.resource.custom().is_none() {
         return Status::method_not_allowed();
     }
     let one = !target.name.is_empty();
-    match (method.as_str(), one) {
+    match (head.method().as_str(), one) {
         ("OPTIONS", _) => Status::method_not_supported(target.resource.about(), ""),
         ("POST", true) => Status::method_not_supported(target.resource.about(), "create"),
         ("DELETE", true) => Status::method_not_supported(target.resource.about(), "delete"),
+        // Upstream looks at how a patch is written before it looks at what is patched.
+        ("PATCH", false) => Language::named(head.headers(), &target.resource)
+            .map_or_else(|status| status, |_| Status::bad_request("name must be provided")),
         // What is to be changed must be named.
-        ("PUT" | "PATCH", false) => Status::bad_request("name must be provided"),
+        ("PUT", false) => Status::bad_request("name must be provided"),
         _ => Status::method_not_allowed(),
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::aggregation::initial_authentication_config;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::{BuiltInId, Registry};
+use crate::server::own_objects;
 
 /// One object a line: what `conformance/upstream/bootstrap` wrote.
 static OBJECTS: &str = include_str!("../../facts/bootstrap.jsonl");
@@ -39,6 +40,10 @@ pub(crate) fn state(limits: Limits) -> Store {
         let resource = BuiltInId::ConfigMaps.resource();
         let key = object::key(meta_text(&config, "namespace"), meta_text(&config, "name"));
         let _ = store.create(resource.table, &key, object::to_built_in_draft(resource, &config));
+    }
+    for (resource, object) in own_objects::initial(Clock::system().now(), || random.uuid()) {
+        let key = object::key(meta_text(&object, "namespace"), meta_text(&object, "name"));
+        let _ = store.create(resource.table, &key, object::to_built_in_draft(resource, &object));
     }
     // Clients connect only after the bootstrap, so none has seen an older revision.
     store.compact(store.revision());
@@ -73,8 +78,8 @@ mod tests {
     fn every_recorded_object_is_there() {
         let store = state(Limits::default());
         let recorded = OBJECTS.lines().count() as u64;
-        // And one that names the authorities of this process.
-        assert_eq!(store.revision().0, recorded + 2);
+        // And one that names the authorities of this process, and two that tell of the process.
+        assert_eq!(store.revision().0, recorded + 4);
         assert!(
             store
                 .get(BuiltInId::Services.resource().table, "default/kubernetes")

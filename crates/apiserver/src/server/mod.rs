@@ -3,13 +3,16 @@
 pub(crate) mod bootstrap;
 pub(crate) mod metrics;
 pub(crate) mod options;
+mod own_objects;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
+use jiff::Timestamp;
 use kubewright_store::{Limits, Revision, Store};
 use kubewright_system::clock::Clock;
 use kubewright_system::random::Random;
@@ -98,6 +101,11 @@ pub(crate) struct Server {
     pub(crate) threads: Arc<Threads>,
     /// The address of the first listener, which discovery publishes.
     pub(crate) advertised: OnceLock<String>,
+    /// Where clients inside the cluster were told to find this server.
+    pub(crate) published: OnceLock<SocketAddr>,
+    pub(crate) started: Timestamp,
+    /// The flags of the command that runs the server, with their values, for `/flagz`.
+    pub(crate) flags: Arc<[(String, String)]>,
 }
 
 impl Server {
@@ -142,6 +150,9 @@ impl ApiServer {
             documents: Documents::default(),
             threads: Arc::default(),
             advertised: OnceLock::new(),
+            published: OnceLock::new(),
+            started: clock.now(),
+            flags: options.flags.clone(),
         });
         server.aggregate_roles();
         ApiServer { server }
@@ -177,6 +188,9 @@ impl ApiServer {
             documents: Documents::default(),
             threads: Arc::default(),
             advertised: OnceLock::new(),
+            published: OnceLock::new(),
+            started: server.clock.now(),
+            flags: Arc::clone(&server.flags),
         });
         fork.settle_all();
         fork.webhooks.renew(&fork.store);

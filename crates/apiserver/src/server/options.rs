@@ -82,6 +82,7 @@ pub struct Options {
     pub(crate) delegated: Option<Arc<dyn DelegatedAccess>>,
     pub(crate) service_account_tokens: ServiceAccountTokens,
     pub(crate) timeouts: Timeouts,
+    pub(crate) flags: Arc<[(String, String)]>,
 }
 
 /// Tokens are secrets and not shown.
@@ -99,6 +100,7 @@ impl std::fmt::Debug for Options {
             .field("delegated", &self.delegated.is_some())
             .field("service_account_tokens", &self.service_account_tokens)
             .field("timeouts", &self.timeouts)
+            .field("flags", &self.flags.len())
             .finish()
     }
 }
@@ -117,6 +119,7 @@ impl Default for Options {
             delegated: None,
             service_account_tokens: ServiceAccountTokens::default(),
             timeouts: Timeouts::default(),
+            flags: Arc::default(),
         }
     }
 }
@@ -161,6 +164,12 @@ impl Options {
     /// How long a watch lasts at least whose client does not say so (half an hour by default); it ends within twice that time.
     pub fn watch_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.watch = timeout;
+        self
+    }
+
+    /// The flags of the command that runs the server, with their values, which `/flagz` shows. None by default.
+    pub fn flags(mut self, flags: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.flags = flags.into_iter().collect();
         self
     }
 

@@ -61,10 +61,11 @@ impl ApiServer {
     /// Makes Endpoints and `EndpointSlice` say that this server is at `address`, if others can reach it there.
     ///
     /// An object that an admission webhook refuses is left out. The server serves nevertheless.
-    pub(super) async fn publish(&self, address: SocketAddr) {
+    pub(crate) async fn publish(&self, address: SocketAddr) {
         if !is_for_others(address.ip()) {
             return;
         }
+        let _ = self.server.published.set(address);
         self.lead_service_to(address.port()).await;
         let wanted = endpoints(address);
         if self.ask(Method::POST, ENDPOINTS, JSON, Some(&wanted)).await == StatusCode::CONFLICT {

@@ -5,20 +5,55 @@ use std::sync::Arc;
 use http::StatusCode;
 use kubewright_codec::json;
 use kubewright_store::{Record, Revision, Snapshot, SnapshotError};
+use kubewright_tables::{ListMeta, Table};
 
 use crate::custom::conversion::{ConversionCache, NeededConversions, Unfinished, with_conversions};
 use crate::object;
 use crate::registry::Resource;
-use crate::request::call::{Call, record_text};
+use crate::request::call::{Call, record_text, record_value};
 use crate::request::list_options::{ListOptions, VersionMatch};
 use crate::wire::continue_token::Continue;
 use crate::wire::respond::Reply;
 use crate::wire::status::{Result, Status};
+use crate::wire::table;
 
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply> {
     let options = ListOptions::parse(call.query, call.target, false)?;
+    // Rows are made of the objects themselves: a list that is written only to be read again takes as long and as much again.
+    if let Some(table) = table::wanted(call.target, call.output, call.query)? {
+        return table_page(call, &options, &table).await;
+    }
     let (_, reply) = page(call, &options).await?;
     Ok(reply)
+}
+
+/// The page that the options ask for as a Table.
+async fn table_page(call: &Call<'_>, options: &ListOptions, table: &Table) -> Result<Reply> {
+    let (snapshot, after, first) = snapshot(call, options).await?;
+    let resource = call.resource();
+    let now = call.server.clock.now();
+    let read = |cache: &ConversionCache| {
+        let from = (after.as_deref(), first.as_deref());
+        let page = Page::read(call, options, &snapshot, from, cache)?;
+        let revision = page.revision.to_string();
+        let next = page.next.as_ref().map(Continue::encode).unwrap_or_default();
+        let meta = ListMeta {
+            resource_version: &revision,
+            continue_token: &next,
+            remaining_item_count: page.remaining.map(|remaining| remaining as u64),
+        };
+        let mut gathered = NeededConversions::default();
+        let mut text = Vec::new();
+        let objects = page
+            .records
+            .iter()
+            .filter_map(|record| gathered.take(record_value(resource, record, record.revision, cache)));
+        let written = table.write_list(&mut text, &meta, objects, now);
+        gathered.check()?;
+        written.map_err(table::refusal)?;
+        Ok(Reply::table(text))
+    };
+    with_conversions(call.server, resource, read).await
 }
 
 /// A page of a list.

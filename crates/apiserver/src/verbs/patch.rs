@@ -1,25 +1,25 @@
 //! `patch`: JSON patch, merge patch, strategic merge patch and server-side apply (W3–W6, S1–S14).
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use kubewright_apimachinery::field::{FieldError, PathRef};
 use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::{json, strict, yaml};
 use kubewright_merge::{JsonPatch, PatchError, merge_patch, strategic};
-use kubewright_schema::TypeRef;
+use kubewright_schema::{self as schema, TypeRef};
 use serde_json::Value;
 
 use super::answer::{at_version, reply};
 use crate::custom::conversion::{ConversionCache, Unfinished};
 use crate::custom::empties;
 use crate::object::{differ_by_owners_only, meta_text, set_meta};
-use crate::registry::{BuiltInId, Resource};
+use crate::registry::{BuiltInId, Registry, Resource, convert};
 use crate::request::call::Call;
 use crate::request::write_options::{FieldValidation, OptionsKind, WriteOptions};
 use crate::wire::negotiate::{joined, media_type};
 use crate::wire::respond::Reply;
 use crate::wire::status::{Details, Result, Status};
 use crate::write::addressed::{check_name, place_in_namespace, undeterminable};
-use crate::write::decode::{self, ExpectedKind, TypeDefect};
+use crate::write::decode::{self, ExpectedKind, KindChange, TypeDefect};
 use crate::write::defaults::default;
 use crate::write::effects::is_definition;
 use crate::write::go_text;
@@ -38,12 +38,17 @@ pub(crate) enum Language {
 
 impl Language {
     pub(crate) fn of(call: &Call<'_>) -> Result<Language> {
-        match media_type(&joined(call.headers, http::header::CONTENT_TYPE)) {
+        Self::named(call.headers, call.resource())
+    }
+
+    /// The language of a patch of this resource, by the type of its body.
+    pub(crate) fn named(headers: &HeaderMap, resource: &Resource) -> Result<Language> {
+        match media_type(&joined(headers, http::header::CONTENT_TYPE)) {
             "application/json-patch+json" => Ok(Language::Json),
             "application/merge-patch+json" => Ok(Language::Merge),
-            "application/strategic-merge-patch+json" if call.resource().custom().is_none() => Ok(Language::Strategic),
+            "application/strategic-merge-patch+json" if resource.custom().is_none() => Ok(Language::Strategic),
             "application/apply-patch+yaml" => Ok(Language::Apply),
-            _ if call.resource().custom().is_some() => Err(Status::unsupported_media_type(
+            _ if resource.custom().is_some() => Err(Status::unsupported_media_type(
                 "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
             )),
             _ => Err(Status::new(
@@ -217,11 +222,19 @@ impl Patch<'_> {
             }
             return Err(undeterminable(meta_text(&merged, "name")));
         }
-        if language != Language::Strategic
-            && resource.custom().is_none()
-            && let Some(why) = decode::kind_changed(&merged, ExpectedKind::of(resource))
-        {
-            return Err(in_words(why));
+        // A patch may say another version of the kind: what it leaves is read in that one.
+        let mut said = resource;
+        if language != Language::Strategic && resource.custom().is_none() {
+            match decode::kind_changed(&merged, ExpectedKind::of(resource)) {
+                Some(KindChange::Refused(why)) => return Err(in_words(why)),
+                Some(KindChange::Version { group, version }) => {
+                    let served = Registry::builtin().find(group, version, &resource.plural);
+                    said = served
+                        .filter(|said| said.table == resource.table)
+                        .map_or(resource, |said| &**said);
+                }
+                None => {}
+            }
         }
         if resource.custom().is_some()
             && let Some(defect) = decode::type_defect(&merged)
@@ -234,11 +247,11 @@ impl Patch<'_> {
             });
         }
         let mut converted = merged.clone();
-        if let Some(ty) = resource.ty().filter(|_| language == Language::Strategic) {
+        if let Some(ty) = said.ty().filter(|_| language == Language::Strategic) {
             integers::cut(ty, &mut converted);
         }
-        let typed = resource.decode(converted, None).map_err(|why| {
-            in_words(match resource.ty() {
+        let typed = said.decode(converted, None).map_err(|why| {
+            in_words(match said.ty() {
                 Some(ty) if language == Language::Strategic => go_text::restoring(&why, ty, &merged),
                 _ => why,
             })
@@ -259,8 +272,8 @@ impl Patch<'_> {
             }
         }
         let mut value = typed.value;
-        if resource.custom().is_none() {
-            decode::restore_empty_lists(&merged, &mut value);
+        if let Some(ty) = said.ty() {
+            schema::keep_empties(ty, &merged, &mut value);
             if resource.is(BuiltInId::CustomResourceDefinitions) {
                 empties::restore(&merged, &mut value);
             }
@@ -268,8 +281,12 @@ impl Patch<'_> {
         if resets {
             set_meta(&mut value, "managedFields", Value::Array(Vec::new()));
         }
-        stamp_type(resource, &mut value);
-        default(resource, &mut value);
+        stamp_type(said, &mut value);
+        default(said, &mut value);
+        if said.api_version != resource.api_version {
+            convert::between(&mut value, resource);
+            stamp_type(resource, &mut value);
+        }
         Ok(value)
     }
 
@@ -313,8 +330,14 @@ impl Patch<'_> {
         }
         // Merging knows the schema; the typed form also canonicalises and drops what is empty.
         let typed = match resource.custom() {
-            Some(version) => version.decode_applied(new),
-            None => resource.decode(new, None).map(|decoded| decoded.value),
+            Some(version) => version.decode_applied(new.clone()),
+            None => resource.decode(new.clone(), None).map(|decoded| {
+                let mut value = decoded.value;
+                if let Some(ty) = resource.ty() {
+                    schema::keep_empties(ty, &new, &mut value);
+                }
+                value
+            }),
         };
         new = typed.map_err(|why| {
             let why = match resource.ty() {

@@ -1,8 +1,8 @@
 //! Which representation a client wants (H5, H8) and in which one its body came.
 
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, header};
 
-use crate::wire::status::{Details, Result, Status};
+use crate::wire::status::{Result, Status};
 
 /// How a response is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,12 +113,7 @@ fn choose(
             Unroutable::ByRouterWithStreams => format!(", {STREAM_TYPES}"),
             Unroutable::ByRouter | Unroutable::OfObjects => String::new(),
         };
-        return Err(Status::new(
-            StatusCode::NOT_ACCEPTABLE,
-            "NotAcceptable",
-            format!("406: Not Acceptable\n\nAvailable representations: {OBJECT_TYPES}{streams}"),
-        )
-        .with_details(Details::default()));
+        return Err(Status::only_represented_as(&format!("{OBJECT_TYPES}{streams}")));
     }
     clauses
         .iter()
@@ -132,6 +127,54 @@ pub(crate) fn fallback(headers: &HeaderMap, query_pretty: Option<bool>) -> Outpu
         pretty: true,
         ..Output::JSON
     })
+}
+
+/// The form of a page that a component has about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PageForm {
+    /// Text for people.
+    Text,
+    /// An object in a version.
+    Object { encoding: Encoding, version: &'static str },
+}
+
+/// Reads the `Accept` header for such a page of a kind; the error is how to write that nothing fits.
+pub(crate) fn page(headers: &HeaderMap, kind: &str) -> std::result::Result<PageForm, Output> {
+    let accept = joined(headers, header::ACCEPT);
+    if accept.trim().is_empty() {
+        return Ok(PageForm::Text);
+    }
+    let form = |clause: &Clause<'_>| {
+        let parameter = |name: &str| {
+            clause
+                .parameters
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| *value)
+        };
+        let encoding = match (clause.kind, clause.subkind) {
+            ("*", "*") | ("text", "plain" | "*") => return Some(PageForm::Text),
+            ("application", "json") => Encoding::Json,
+            ("application", "yaml") => Encoding::Yaml,
+            _ => return None,
+        };
+        let version = match parameter("v") {
+            Some("v1alpha1") => "v1alpha1",
+            Some("v1beta1") => "v1beta1",
+            _ => return None,
+        };
+        let is_kind = parameter("g") == Some("config.k8s.io") && parameter("as") == Some(kind);
+        is_kind.then_some(PageForm::Object { encoding, version })
+    };
+    let found = clauses(&accept).iter().find_map(form);
+    found.ok_or_else(|| fallback(headers, None))
+}
+
+/// Whether a type is among what a client accepts, as upstream's router decides for paths of one type.
+pub(crate) fn accepts(headers: &HeaderMap, content_type: &str) -> bool {
+    let accept = joined(headers, header::ACCEPT);
+    let is_it = |clause: &str| matches!(media_type(clause), found if found == content_type || found == "*/*");
+    accept.trim().is_empty() || accept.split(',').any(is_it)
 }
 
 /// Whether JSON is among what a client accepts, for answers that have no other form.
@@ -290,6 +333,8 @@ impl Clause<'_> {
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+
     use super::*;
 
     fn accepting(accept: &str) -> Result<Output> {

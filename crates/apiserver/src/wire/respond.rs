@@ -24,6 +24,8 @@ pub(crate) struct Reply {
     pub(crate) code: StatusCode,
     pub(crate) json: Bytes,
     types: GoTypes,
+    /// Whether the text is a Table already.
+    pub(crate) is_table: bool,
 }
 
 /// The Go types that upstream has of what is answered, which some refusals name.
@@ -54,6 +56,15 @@ impl Reply {
             code,
             json: json.into(),
             types: GoTypes::default(),
+            is_table: false,
+        }
+    }
+
+    /// An answer that is a Table.
+    pub(crate) fn table(json: impl Into<Bytes>) -> Self {
+        Reply {
+            is_table: true,
+            ..Reply::new(StatusCode::OK, json)
         }
     }
 
@@ -72,7 +83,7 @@ const GZIP_FROM: usize = 128 * 1024;
 
 /// Writes an answer as the client asked for it.
 pub(crate) fn respond(reply: Reply, output: Output, request: &HeaderMap, warnings: &[String]) -> Response<Body> {
-    let Reply { code, json, types } = reply;
+    let Reply { code, json, types, .. } = reply;
     let (body, content_type) = match encode(&json, output, types) {
         Ok(Some(encoded)) => encoded,
         Ok(None) => (json, "application/json"),

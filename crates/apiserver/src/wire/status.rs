@@ -239,6 +239,16 @@ impl Status {
         )
     }
 
+    /// The router's refusal of a path that comes in these types only.
+    pub(crate) fn only_represented_as(types: &str) -> Box<Self> {
+        Self::new(
+            StatusCode::NOT_ACCEPTABLE,
+            "NotAcceptable",
+            format!("406: Not Acceptable\n\nAvailable representations: {types}"),
+        )
+        .with_details(Details::default())
+    }
+
     pub(crate) fn unsupported_media_type(accepted: &str) -> Box<Self> {
         Self::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -44,6 +44,9 @@ pub(crate) fn wanted(target: &Target<'_>, output: Output, query: &Query) -> Resu
 
 /// An answer as a Table, where that is wanted. A Status stays what it is.
 pub(crate) fn print(target: &Target<'_>, output: Output, query: &Query, reply: Reply, now: Timestamp) -> Result<Reply> {
+    if reply.is_table {
+        return Ok(reply);
+    }
     let Some(table) = wanted(target, output, query)? else {
         return Ok(reply);
     };

@@ -24,6 +24,8 @@ pub(crate) struct ExpectedKind<'r> {
     pub(crate) version: &'r str,
     pub(crate) kind: &'r str,
     shape: ExpectedType<'r>,
+    /// Whether objects of it are stored; others are answered as they are.
+    is_stored: bool,
 }
 
 /// The type that a body must have.
@@ -45,6 +47,7 @@ impl<'r> ExpectedKind<'r> {
                 Some(ty) => ExpectedType::Typed(ty),
                 None => ExpectedType::Custom(resource),
             },
+            is_stored: resource.is_stored(),
         }
     }
 
@@ -83,6 +86,7 @@ pub(crate) fn expected(
         version,
         kind,
         shape: ExpectedType::Typed(ty),
+        is_stored: false,
     })
 }
 
@@ -124,7 +128,12 @@ pub(crate) fn decode(
     }
     let resets = resets_managed_fields(&value) && matches!(expected.shape, ExpectedType::Typed(_));
     let is_definition = expected.kind == "CustomResourceDefinition" && matches!(expected.shape, ExpectedType::Typed(_));
-    let before = (is_definition || memchr::memmem::find(body, b"[]").is_some()).then(|| value.clone());
+    let may_be_empty = || {
+        [b"[]", b"{}"]
+            .iter()
+            .any(|empty| memchr::memmem::find(body, *empty).is_some())
+    };
+    let before = (is_definition || may_be_empty()).then(|| value.clone());
     let document = (encoding == Encoding::Json).then_some(body);
     let source = Source {
         decoded: &decoded,
@@ -158,34 +167,16 @@ pub(crate) fn decode(
             api_version(expected.group, expected.version).into(),
         );
     }
-    if let (Some(before), ExpectedType::Typed(_)) = (before, expected.shape) {
-        restore_empty_lists(&before, &mut value);
+    if let (Some(before), ExpectedType::Typed(ty)) = (before, expected.shape) {
+        schema::keep_empties(ty, &before, &mut value);
+        if !expected.is_stored {
+            schema::leave_out_empties(ty, &mut value);
+        }
         if is_definition {
             empties::restore(&before, &mut value);
         }
     }
     Ok(value)
-}
-
-/// An empty list that storage will keep as null is still a list while the request is answered: its sender owns it.
-pub(crate) fn restore_empty_lists(given: &Value, typed: &mut Value) {
-    match (given, typed) {
-        (Value::Array(items), typed @ Value::Null) if items.is_empty() => *typed = Value::Array(Vec::new()),
-        (Value::Object(given), Value::Object(typed)) => {
-            for (key, given) in given {
-                if let Some(typed) = typed.get_mut(key) {
-                    restore_empty_lists(given, typed);
-                }
-            }
-        }
-        (Value::Array(given), Value::Array(typed)) => {
-            given
-                .iter()
-                .zip(typed)
-                .for_each(|(given, typed)| restore_empty_lists(given, typed));
-        }
-        _ => {}
-    }
 }
 
 /// An object in its protobuf envelope, which must say the expected kind before the bytes inside mean anything (H6).
@@ -367,23 +358,32 @@ enum Mismatch {
     Kind(String),
 }
 
-/// Why a patched document is not of the expected kind any more.
-pub(crate) fn kind_changed(value: &Value, expected: ExpectedKind<'_>) -> Option<String> {
+/// What a patch made of the type of a document.
+pub(crate) enum KindChange<'v> {
+    /// Another kind, or none that exists; this is why.
+    Refused(String),
+    /// The same kind in another version, in which the document is read.
+    Version { group: &'v str, version: &'v str },
+}
+
+/// Whether a patched document is not of the expected kind any more.
+pub(crate) fn kind_changed<'v>(value: &'v Value, expected: ExpectedKind<'_>) -> Option<KindChange<'v>> {
     if let Some(why) = type_is_no_text(value) {
-        return Some(why);
+        return Some(KindChange::Refused(why));
     }
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
     if let Some(why) = no_group_version(text("apiVersion")) {
-        return Some(why);
+        return Some(KindChange::Refused(why));
     }
     let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
     // A patch may leave the kind to the path.
     let kind = Some(text("kind"))
         .filter(|kind| !kind.is_empty())
         .unwrap_or(expected.kind);
-    match mismatch(group, version, kind, expected)? {
-        Mismatch::Version(why) | Mismatch::Kind(why) => Some(why),
-    }
+    Some(match mismatch(group, version, kind, expected)? {
+        Mismatch::Version(_) => KindChange::Version { group, version },
+        Mismatch::Kind(why) => KindChange::Refused(why),
+    })
 }
 
 fn mismatch(group: &str, version: &str, kind: &str, expected: ExpectedKind<'_>) -> Option<Mismatch> {

@@ -42,6 +42,7 @@ impl Server {
         if let Some(version) = resource.custom() {
             self.after_instance(&version.kind);
         }
+        self.restore_own(resource, object);
         match resource.id() {
             Some(BuiltInId::CustomResourceDefinitions) => self.after_definition(meta_text(object, "name")),
             Some(BuiltInId::Services) => {

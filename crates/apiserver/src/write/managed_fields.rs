@@ -4,10 +4,12 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use kubewright_merge::{self as merge, ApplyError, ConversionError, FieldFilter, FieldManager, Versions};
+use kubewright_schema as schema;
 use serde_json::{Map, Value};
 
 use crate::custom;
 use crate::custom::conversion::{ConversionCache, NeedsConversion, Unconverted, Unfinished};
+use crate::object;
 use crate::registry::convert;
 use crate::registry::topology::ObjectTopology;
 use crate::registry::{Registry, Resource, Subresource, name_of};
@@ -158,7 +160,26 @@ impl FieldWriter<'_> {
 
     /// The same for an object of a built-in resource, which no webhook converts.
     pub(crate) fn update_built_in(self, live: Option<&Value>, new: Value) -> Value {
-        merge::update(&self.built_in_kind(), &self.field_manager(), live, new)
+        let has_empties = self.resource.ty().is_some_and(|ty| schema::has_empties(ty, &new));
+        if !has_empties {
+            return merge::update(&self.built_in_kind(), &self.field_manager(), live, new);
+        }
+        // Fields are owned as they are encoded, but the object goes on with its empty lists and maps.
+        let (mut encoded, mut new) = (new.clone(), new);
+        object::leave_out_empties(self.resource, &mut encoded);
+        // An empty list of owners takes all away that there are (S10).
+        if let Some(owners) = new.pointer("/metadata/managedFields") {
+            object::set_meta(&mut encoded, "managedFields", owners.clone());
+        }
+        let mut owned = merge::update(&self.built_in_kind(), &self.field_manager(), live, encoded);
+        match owned
+            .get_mut("metadata")
+            .and_then(|metadata| metadata.get_mut("managedFields"))
+        {
+            Some(owners) => object::set_meta(&mut new, "managedFields", owners.take()),
+            None => object::remove_meta(&mut new, "managedFields"),
+        }
+        new
     }
 
     /// Merges an applied configuration onto the live object.

@@ -77,6 +77,7 @@ impl PendingWrite<'_, '_> {
                 Ok(_) => {
                     allocation.keep(&server.store, &self.object, &server.clock, &server.random);
                     server.after_delete(resource, &self.object);
+                    object::leave_out_empties(resource, &mut self.object);
                     Ok(Some(Written::Deleted(std::mem::take(&mut self.object))))
                 }
                 Err(_) => Ok(None),

@@ -208,6 +208,46 @@ async fn a_deleted_definition_takes_its_objects_along() {
     assert!(listed.items.is_empty());
 }
 
+/// The runtime has one thread: what does not pause is the only thing that runs.
+#[tokio::test]
+async fn others_are_served_while_many_objects_go_with_their_definition() {
+    const BOATS: usize = 1500;
+    let (server, client) = start();
+    let definitions = define(&client, &spec()).await;
+    for at in 0..BOATS {
+        let body = json!({
+            "apiVersion": "shop.example.com/v1", "kind": "Boat", "metadata": { "name": format!("boat-{at}") },
+        });
+        let path = "/apis/shop.example.com/v1/namespaces/default/boats";
+        let request = http::Request::post(path)
+            .body(body.to_string().into())
+            .expect("a request");
+        assert_eq!(server.handle(request).await.status(), 201);
+    }
+    let options = DeleteParams::default();
+    let deleted = definitions.delete("boats.shop.example.com", &options).await;
+    deleted.expect("a deletion that begins");
+    let mut served = 0;
+    while definitions
+        .get_opt("boats.shop.example.com")
+        .await
+        .expect("an answer")
+        .is_some()
+    {
+        served += 1;
+        tokio::task::yield_now().await;
+    }
+    assert!(served >= 3, "{served} requests were answered meanwhile");
+    assert_eq!(
+        boats(client)
+            .list(&ListParams::default())
+            .await
+            .map_err(|error| code(&error))
+            .err(),
+        Some(404)
+    );
+}
+
 #[tokio::test]
 async fn a_definition_waits_for_objects_with_finalizers() {
     let (_server, client) = start();

@@ -418,6 +418,25 @@ async fn an_address_that_is_only_this_machines_is_not_published() {
     }
 }
 
+/// A kube-apiserver does so within its ten seconds; here nothing wakes up to look.
+#[tokio::test]
+async fn what_is_published_is_made_again_when_it_is_deleted() {
+    let server = ApiServer::new(Options::new());
+    let _listener = server.listen(advertising("192.0.2.7")).await.unwrap();
+    for path in [ENDPOINTS, SLICE] {
+        let before = get(&server, path).await.unwrap();
+        let delete = Request::delete(path).body(Bytes::new()).unwrap();
+        assert_eq!(server.handle(delete).await.status(), StatusCode::OK);
+        let again = loop {
+            match get(&server, path).await {
+                Some(again) => break again,
+                None => tokio::task::yield_now().await,
+            }
+        };
+        assert_eq!(again, before, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_published_is_corrected_at_the_start() {
     let first = ApiServer::new(Options::new());

@@ -47,23 +47,28 @@ pub(crate) fn print_scalar(value: &Value) -> Printed {
     Printed::Scalar(json::to_string(value))
 }
 
-/// Prints a label selector, whose Go fields carry their wire names.
+/// Prints a label selector, whose Go fields carry their wire names and are left out where they are empty.
 pub(crate) fn print_selector(selector: &Value) -> Printed {
     fn ordered(value: &Value, order: [&str; 3]) -> Printed {
         let Some(fields) = value.as_object() else {
             return plain(value);
         };
-        let present = order.into_iter().filter_map(|name| Some((name, fields.get(name)?)));
+        let is_there = |value: &&Value| !value.as_array().is_some_and(Vec::is_empty);
+        let present = order
+            .into_iter()
+            .filter_map(|name| Some((name, fields.get(name).filter(is_there)?)));
         Printed::Map(present.map(|(name, value)| (name.to_owned(), plain(value))).collect())
     }
     let Some(fields) = selector.as_object() else {
         return plain(selector);
     };
     let mut printed = Vec::new();
-    if let Some(labels) = fields.get("matchLabels") {
+    let has_labels = |labels: &&Value| !labels.as_object().is_some_and(serde_json::Map::is_empty);
+    if let Some(labels) = fields.get("matchLabels").filter(has_labels) {
         printed.push(("matchLabels".to_owned(), plain(labels)));
     }
-    if let Some(expressions) = fields.get("matchExpressions").and_then(Value::as_array) {
+    let expressions = fields.get("matchExpressions").and_then(Value::as_array);
+    if let Some(expressions) = expressions.filter(|expressions| !expressions.is_empty()) {
         let list = expressions
             .iter()
             .map(|expression| ordered(expression, ["key", "operator", "values"]))

@@ -210,12 +210,12 @@ pub(crate) fn same(new: Option<&Value>, old: Option<&Value>) -> bool {
     }
 }
 
-/// Null and empty collections, which Go's semantic equality does not tell from absence.
+/// Null, empty collections, which Go's semantic equality does not tell from absence, and objects that hold nothing else.
 fn is_hollow(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
+        Value::Object(fields) => fields.values().all(is_hollow),
         _ => false,
     }
 }

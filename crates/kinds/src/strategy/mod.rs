@@ -94,6 +94,8 @@ pub enum Generation {
     None,
     /// Starts at 1 and counts changes of these fields, each a path.
     Counts(&'static [&'static [&'static str]]),
+    /// Starts at 1 and counts changes of these fields, also from nothing to an empty list: where upstream compares exactly.
+    CountsExactly(&'static [&'static [&'static str]]),
     /// Starts unset and counts changes of these fields.
     CountsFromZero(&'static [&'static [&'static str]]),
     /// Starts at 1 and counts changes of everything outside metadata, and of labels.
@@ -106,7 +108,10 @@ impl Generation {
     /// The generation of a new object; `None` where it has none.
     pub fn at_create(self) -> Option<i64> {
         match self {
-            Generation::Counts(_) | Generation::CountsAllAndLabels | Generation::CountsAll => Some(1),
+            Generation::Counts(_)
+            | Generation::CountsExactly(_)
+            | Generation::CountsAllAndLabels
+            | Generation::CountsAll => Some(1),
             Generation::None | Generation::CountsFromZero(_) => None,
         }
     }
@@ -118,6 +123,7 @@ impl Generation {
             Generation::Counts(paths) | Generation::CountsFromZero(paths) => {
                 paths.iter().any(|path| !access::same(at(new, path), at(old, path)))
             }
+            Generation::CountsExactly(paths) => paths.iter().any(|path| at(new, path) != at(old, path)),
             Generation::CountsAllAndLabels => {
                 let labels = ["metadata", "labels"];
                 !access::same(at(new, &labels), at(old, &labels)) || differs_outside_metadata(new, old, access::same)

@@ -240,7 +240,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         name: NameRule::IpAddress, update_meta: &[Create, Update],
         ..BASE
     }),
-    ("networking.k8s.io", "networkpolicies", Strategy { generation: SPEC, ..BASE }),
+    ("networking.k8s.io", "networkpolicies", Strategy { generation: Generation::CountsExactly(&[&["spec"]]), ..BASE }),
     ("networking.k8s.io", "servicecidrs", Strategy {
         status_metadata: KeepsUserFields, reset_fields: STATUS_AND_REST,
         ..WITH_STATUS

@@ -2,6 +2,7 @@
 //! words, values take their canonical form, zero values appear or vanish as the field's tags say (W2).
 
 pub(crate) mod base64;
+mod empties;
 mod path;
 mod scalar;
 #[cfg(test)]
@@ -13,6 +14,7 @@ use kubewright_apimachinery::go::value::json_kind;
 use serde_json::Value;
 use thiserror::Error;
 
+pub use self::empties::{has_empties, keep_empties, leave_out_empties};
 use self::path::DecodePath;
 pub(crate) use self::{scalar::whole, zero::is_empty};
 use crate::{

@@ -100,6 +100,11 @@ impl SigningKey {
 }
 
 impl VerifyingKey {
+    /// The public key: a point, or what PKCS #1 says of an RSA key.
+    pub(super) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
     fn of(public: &PublicKey) -> Result<Self, TokenKeyError> {
         let (algorithm, key) = match public {
             PublicKey::Rsa(key) => ("RS256", key),

@@ -1,5 +1,6 @@
 //! The tokens of service accounts: JSON Web Tokens, signed and verified, and how a server is told to do that.
 
+mod jwk;
 mod key;
 
 use std::collections::HashMap;
@@ -225,11 +226,22 @@ impl Signer {
 
     /// The keys with this id, all if it is empty. `None` if this machine gives no randomness for a key.
     fn named(&self, id: &str) -> Option<Vec<&VerifyingKey>> {
-        let keys = match self.0.settings.verifying.as_slice() {
+        let keys = self.keys()?;
+        Some(keys.iter().filter(|key| id.is_empty() || key.id == id).collect())
+    }
+
+    /// The keys that verify. `None` if this machine gives no randomness for a key.
+    pub(crate) fn keys(&self) -> Option<&[VerifyingKey]> {
+        Some(match self.0.settings.verifying.as_slice() {
             [] => std::slice::from_ref(&self.key()?.public),
             given => given,
-        };
-        Some(keys.iter().filter(|key| id.is_empty() || key.id == id).collect())
+        })
+    }
+
+    /// The keys that verify, as the text of a JSON Web Key Set.
+    pub(crate) fn key_set(&self) -> Option<String> {
+        let keys: Vec<String> = self.keys()?.iter().filter_map(VerifyingKey::to_jwk).collect();
+        Some(format!(r#"{{"keys":[{}]}}"#, keys.join(",")))
     }
 
     /// The key that signs, made on first use if none was given.

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::admit::{Attributes, BodyKind, Operation, kind_of};
 use crate::custom::conversion::with_conversions;
+use crate::object;
 use crate::registry::convert;
 use crate::registry::topology::ObjectTopology;
 use crate::registry::{BuiltInId, Registry, Resource, api_version};
 use crate::wire::status::{Result, Status};
-use crate::write::decode::restore_empty_lists;
 use crate::write::defaults::default;
 
 /// The other resources that serve the same objects, in other groups or versions.
@@ -80,6 +80,7 @@ impl VersionedObjects {
             }
             if attributes.body_kind.is_none() {
                 attributes.resource.to_served(&mut served);
+                object::leave_out_empties(attributes.resource, &mut served);
             }
             named(&mut served, &kind);
             served
@@ -245,7 +246,7 @@ impl VersionedObjects {
         let mut decoded = schema::decode(ty, document.clone(), None)
             .map_err(|error| error.to_string())?
             .value;
-        restore_empty_lists(&document, &mut decoded);
+        schema::keep_empties(ty, &document, &mut decoded);
         named(&mut decoded, &self.kind);
         Ok(decoded)
     }

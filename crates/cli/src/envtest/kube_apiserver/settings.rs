@@ -82,6 +82,7 @@ impl Settings {
         Ok(Settings {
             options: options
                 .anonymous(is_anonymous(given))
+                .flags(given.flags().map(|(name, values)| (name.to_owned(), values.join(","))))
                 .service_account_tokens(service_account_tokens(given)?),
             listen: listening(given, port)?,
             shutdown_delay: time(given, "shutdown-delay-duration").unwrap_or_default(),
