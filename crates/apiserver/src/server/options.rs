@@ -142,7 +142,7 @@ impl Options {
         self.admission(AdmissionPlugin::ServiceAccount, on)
     }
 
-    /// Whether an admission plugin sees writes. All do by default, but [`AdmissionPlugin::ServiceAccount`].
+    /// Whether an admission plugin sees writes. [`AdmissionPlugin::is_on_by_default`] says which do without this.
     pub fn admission(mut self, plugin: AdmissionPlugin, on: bool) -> Self {
         self.admission.set(plugin, on);
         self

@@ -15,6 +15,7 @@ mod options;
 mod port_forward;
 mod protobuf;
 mod proxy;
+mod quota;
 mod streams_hostile;
 mod tls;
 mod webhooks;
