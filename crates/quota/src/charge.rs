@@ -62,10 +62,10 @@ impl<'a> QuotaWrite<'a> {
         match (evaluator.kind, self.subresource, self.old) {
             (Kind::Uncounted, ..) => false,
             (Kind::Pods, "", Some(old)) => has_deadline(old) != has_deadline(self.object),
-            (Kind::Pods, "resize", Some(_)) => true,
-            (Kind::VolumeClaims, "status", Some(_)) => true,
-            (Kind::Services | Kind::VolumeClaims | Kind::DeviceClaims, "", Some(_)) => true,
-            (_, "", None) => true,
+            (Kind::Pods, "resize", Some(_))
+            | (Kind::VolumeClaims, "status", Some(_))
+            | (Kind::Services | Kind::VolumeClaims | Kind::DeviceClaims, "", Some(_))
+            | (_, "", None) => true,
             _ => false,
         }
     }

@@ -1,4 +1,4 @@
-//! What LimitRanges and ResourceQuotas make of an object, without I/O: the defaults that a LimitRange fills in and what it
+//! What `LimitRanges` and `ResourceQuotas` make of an object, without I/O: the defaults that a `LimitRange` fills in and what it
 //! refuses, what an object uses of a quota, and whether that is still free.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! LimitRanges: what they fill in, and what they refuse.
+//! `LimitRanges`: what they fill in, and what they refuse.
 
 use kubewright_quantity::Quantity;
 use serde_json::{Map, Value};
@@ -80,7 +80,7 @@ fn add_missing(container: &mut Value, field: &str, defaults: &Map<String, Value>
     added
 }
 
-/// What of a Pod a LimitRange refuses, in upstream's words.
+/// What of a Pod a `LimitRange` refuses, in upstream's words.
 pub fn refusals_of_pod(range: &Value, pod: &Value) -> Vec<String> {
     let mut refusals = Vec::new();
     for limit in list(range.pointer("/spec/limits")) {
@@ -103,7 +103,7 @@ pub fn refusals_of_pod(range: &Value, pod: &Value) -> Vec<String> {
     refusals
 }
 
-/// What of a PersistentVolumeClaim a LimitRange refuses, in upstream's words.
+/// What of a `PersistentVolumeClaim` a `LimitRange` refuses, in upstream's words.
 pub fn refusals_of_claim(range: &Value, claim: &Value) -> Vec<String> {
     const KIND: &str = "PersistentVolumeClaim";
     let requests = ResourceList::read(claim.pointer("/spec/resources/requests"));

@@ -8,11 +8,11 @@ use crate::{ResourceList, list, text};
 /// What of a Pod is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// The spec alone, without the overhead: what a LimitRange is about.
+    /// The spec alone, without the overhead: what a `LimitRange` is about.
     Spec,
     /// The spec and the overhead: what a node must have.
     SpecWithOverhead,
-    /// The spec, what the status says of a resize, and the overhead: what a ResourceQuota is about.
+    /// The spec, what the status says of a resize, and the overhead: what a `ResourceQuota` is about.
     Status,
 }
 

@@ -79,9 +79,11 @@ fn selector_of(attributes: &Attributes<'_>) -> Result<Vec<(String, String)>> {
         let message = format!("invalid selector: [{}]", parts.join(" "));
         Status::new(http::StatusCode::INTERNAL_SERVER_ERROR, "", message)
     };
-    let pairs = text.split(',').map(|pair| match pair.split('=').collect::<Vec<_>>()[..] {
-        [key, value] => Ok((key.trim().to_owned(), value.trim().to_owned())),
-        ref other => Err(failed(other)),
-    });
+    let pairs = text
+        .split(',')
+        .map(|pair| match pair.split('=').collect::<Vec<_>>()[..] {
+            [key, value] => Ok((key.trim().to_owned(), value.trim().to_owned())),
+            ref other => Err(failed(other)),
+        });
     pairs.collect()
 }

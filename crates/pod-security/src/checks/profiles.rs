@@ -1,4 +1,4 @@
-//! Profiles by which a kernel confines a container: AppArmor, SELinux, seccomp.
+//! Profiles by which a kernel confines a container: `AppArmor`, `SELinux`, seccomp.
 
 use kubewright_apimachinery::go::quote;
 use serde_json::Value;
