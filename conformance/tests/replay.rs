@@ -10,8 +10,9 @@ use http_body_util::{BodyExt, Empty};
 use kubewright_conformance::corpus::Corpus;
 use kubewright_conformance::decisions;
 use kubewright_conformance::embedded::{Embedded, replay_embedded};
+use kubewright_conformance::kubelet::ServePort;
 use kubewright_conformance::replay::{Comparison, Settings, replay};
-use kubewright_conformance::target::{Compaction, ResponseFuture, Target, UpgradeFuture};
+use kubewright_conformance::target::{Compaction, ResponseFuture, RunPodFuture, Target, UpgradeFuture};
 
 #[test]
 fn the_embedded_server_answers_as_the_real_one_did() {
@@ -56,6 +57,10 @@ impl Target for Hollow {
 
     fn upgrade(&self, request: Request<Bytes>) -> UpgradeFuture<'_> {
         Box::pin(async move { Ok((self.send(request).await?, None)) })
+    }
+
+    fn run_pod<'a>(&'a self, namespace: &'a str, pod: &'a str, ports: Vec<(String, ServePort)>) -> RunPodFuture<'a> {
+        self.0.run_pod(namespace, pod, ports)
     }
 
     fn compact(&self) -> Compaction<'_> {

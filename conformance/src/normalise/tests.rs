@@ -15,6 +15,9 @@ fn normalised(source: &str, steps: Value) -> Value {
         given: Vec::new(),
         webhooks: Value::Null,
         extensions: Value::Null,
+        every_plugin: false,
+        alone: false,
+        pods: Value::Null,
         steps: Vec::new(),
         variants: Vec::new(),
     };
