@@ -47,6 +47,8 @@ mod how_often {}
 mod extending_the_api {}
 #[doc = include_str!("src/webhooks.md")]
 mod webhooks {}
+#[doc = include_str!("src/admission-policies.md")]
+mod admission_policies {}
 #[doc = include_str!("src/versions.md")]
 mod versions {}
 #[doc = include_str!("src/rbac.md")]
@@ -61,6 +63,8 @@ mod running {}
 mod testing {}
 #[doc = include_str!("src/standard-controllers.md")]
 mod standard_controllers {}
+#[doc = include_str!("src/quotas-and-pod-security.md")]
+mod quotas_and_pod_security {}
 #[doc = include_str!("src/envtest.md")]
 mod envtest {}
 #[doc = include_str!("src/other-languages.md")]

@@ -87,7 +87,9 @@ pub fn leave_out_empties(ty: TypeRef<'_>, value: &mut Value) {
         }
         Value::Array(items) => {
             if let Some(element) = ty.element() {
-                items.iter_mut().for_each(|item| leave_out_empties(element, item));
+                for item in items {
+                    leave_out_empties(element, item);
+                }
             }
         }
         _ => {}
