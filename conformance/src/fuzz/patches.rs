@@ -42,7 +42,7 @@ pub fn json_patch(choices: &mut Choices, object: &Value, changed: &Value) -> Val
         match choices.below(12) {
             0 => path.push_str("/-"),
             1 => path.push_str("/new"),
-            2 => path = "/no/such/place".to_owned(),
+            2 => "/no/such/place".clone_into(&mut path),
             3 => path.push_str("/0"),
             _ => {}
         }

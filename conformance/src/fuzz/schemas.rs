@@ -21,7 +21,8 @@ pub fn object(choices: &mut Choices, depth: usize) -> Value {
         let names: Vec<&String> = properties.keys().collect();
         object["required"] = json!([choices.pick(&names)]);
     }
-    if choices.percent(8) {
+    let preserves = choices.percent(8);
+    if preserves {
         object["x-kubernetes-preserve-unknown-fields"] = json!(true);
     } else if choices.percent(8) {
         object["x-kubernetes-map-type"] = json!(choices.word(&["atomic", "granular"]));
@@ -51,7 +52,7 @@ fn rules(choices: &mut Choices, properties: &Map<String, Value>) -> Value {
         0 => rule["message"] = json!("not like this"),
         1 => rule["messageExpression"] = json!(format!("'no ' + '{name}'")),
         2 => {
-            rule["reason"] = json!(choices.word(&["FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]))
+            rule["reason"] = json!(choices.word(&["FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]));
         }
         _ => {}
     }
@@ -271,7 +272,7 @@ fn number_of(choices: &mut Choices, schema: &Value) -> Value {
 /// A copy of a value that differs at one to three places; some of what is new has a place in the schema.
 pub fn changed(choices: &mut Choices, schema: &Value, value: &Value) -> Value {
     let mut changed = value.clone();
-    for _ in 0..1 + choices.below(3) {
+    for _ in 0..=choices.below(3) {
         change(choices, schema, &mut changed, "", 0);
     }
     changed

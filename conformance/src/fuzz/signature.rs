@@ -1,5 +1,6 @@
 //! What a difference is called, so that equal ones are counted together, and which named class it belongs to.
 
+use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -98,19 +99,17 @@ impl Signature {
         let main = message.or(status).unwrap_or(first);
         let mut text = format!("{request} {}", place(&main.at));
         if let Some(status) = status {
-            text.push_str(&format!(
-                " [{} not {}]",
-                shown(status.expected.as_ref()),
-                shown(status.actual.as_ref())
-            ));
+            let (expected, actual) = (shown(status.expected.as_ref()), shown(status.actual.as_ref()));
+            let _ = write!(text, " [{expected} not {actual}]");
         }
         if !main.at.contains("managedFields") && main.at != "/status" {
             let (expected, actual) = (shown(main.expected.as_ref()), shown(main.actual.as_ref()));
-            text.push_str(&format!(
+            let _ = write!(
+                text,
                 ": {} not {}",
                 short(&expected, &actual),
                 short(&actual, &expected)
-            ));
+            );
         }
         Signature {
             text,
@@ -222,8 +221,8 @@ fn is_reordered(differences: &[Difference]) -> bool {
 
 fn known(case: &GeneratedCase, step: usize, differences: &[Difference]) -> Option<Known> {
     let of = |at: &str| differences.iter().find(|difference| difference.at == at);
-    let refused = Some(Value::from(406));
-    let refuses = |code: &Difference| code.expected == refused || code.actual == refused;
+    let code = Some(Value::from(406));
+    let refuses = |status: &Difference| status.expected == code || status.actual == code;
     let words = |message: &Difference| {
         let text = message.actual.as_ref().and_then(Value::as_str).unwrap_or_default();
         text.contains("Not Acceptable")
@@ -286,7 +285,7 @@ mod tests {
     use super::*;
     use crate::fuzz::weights::Class;
 
-    fn case(request: &str, body: Value) -> GeneratedCase {
+    fn case(request: &str, body: &Value) -> GeneratedCase {
         GeneratedCase {
             class: Class::Create,
             seed: 1,
@@ -314,7 +313,7 @@ mod tests {
                 json!(format!("\"{name}\" is wrong")),
             )];
             Signature::of(
-                &case("POST /apis/apps/v1/namespaces/${ns}/deployments?dryRun=All", json!({})),
+                &case("POST /apis/apps/v1/namespaces/${ns}/deployments?dryRun=All", &json!({})),
                 &differ,
             )
         };
@@ -330,7 +329,7 @@ mod tests {
     fn what_was_sent_empty_is_counted_apart() {
         let differ = [difference("/body/spec/x", json!({}), Value::Null)];
         let named = |body| Signature::of(&case("POST /api/v1/namespaces/${ns}/pods", body), &differ).known;
-        assert_eq!(named(json!({"spec": {"x": {}}})), Some(Known::Empty));
-        assert_eq!(named(json!({"spec": {"x": 1}})), None);
+        assert_eq!(named(&json!({"spec": {"x": {}}})), Some(Known::Empty));
+        assert_eq!(named(&json!({"spec": {"x": 1}})), None);
     }
 }

@@ -162,7 +162,7 @@ fn with_options(choices: &mut Choices, step: Step) -> Step {
         return step;
     }
     let mut body = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
-    for _ in 0..1 + choices.below(2) {
+    for _ in 0..=choices.below(2) {
         let (name, value) = choices
             .pick(&[
                 ("gracePeriodSeconds", json!(0)),

@@ -51,13 +51,17 @@ impl Plugin for LimitRanger {
 
 /// New and resized Pods, and every write of a claim; nothing that is being deleted.
 fn concerns(attributes: &Attributes<'_>, old: Option<&Value>) -> bool {
-    let is_concerned = match (attributes.resource.id(), attributes.operation, attributes.subresource) {
+    let is_concerned = matches!(
+        (attributes.resource.id(), attributes.operation, attributes.subresource),
         (Some(BuiltInId::Pods), Operation::Create, None)
-        | (Some(BuiltInId::Pods), Operation::Update, Some(Subresource::Resize))
-        | (Some(BuiltInId::PersistentVolumeClaims), Operation::Create | Operation::Update, None) => true,
-        _ => false,
-    };
-    is_concerned && !old.is_some_and(|old| !object::meta_text(old, "deletionTimestamp").is_empty())
+            | (Some(BuiltInId::Pods), Operation::Update, Some(Subresource::Resize))
+            | (
+                Some(BuiltInId::PersistentVolumeClaims),
+                Operation::Create | Operation::Update,
+                None
+            )
+    );
+    is_concerned && old.is_none_or(|old| object::meta_text(old, "deletionTimestamp").is_empty())
 }
 
 /// The ranges of the namespace.

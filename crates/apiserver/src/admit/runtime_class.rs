@@ -57,13 +57,12 @@ fn class_of(attributes: &Attributes<'_>, pod: &Value) -> Result<Option<Value>> {
     let Some(name) = pod.pointer("/spec/runtimeClassName").and_then(Value::as_str) else {
         return Ok(None);
     };
-    match attributes.stored(BuiltInId::RuntimeClasses, name) {
-        Some(class) => Ok(Some(class)),
-        None => {
-            let name = kubewright_apimachinery::go::quote(name);
-            Err(attributes.forbidden(&format!("pod rejected: RuntimeClass {name} not found")))
-        }
+    let class = attributes.stored(BuiltInId::RuntimeClasses, name);
+    if class.is_none() {
+        let name = kubewright_apimachinery::go::quote(name);
+        return Err(attributes.forbidden(&format!("pod rejected: RuntimeClass {name} not found")));
     }
+    Ok(class)
 }
 
 fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {

@@ -16,7 +16,9 @@ pub(crate) fn cut(ty: TypeRef<'_>, value: &mut Value) {
         }
         Value::Array(items) => {
             if let Some(below) = ty.element() {
-                items.iter_mut().for_each(|item| cut(below, item));
+                for item in items {
+                    cut(below, item);
+                }
             }
         }
         Value::Number(number) => {

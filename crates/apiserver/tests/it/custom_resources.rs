@@ -227,17 +227,17 @@ async fn others_are_served_while_many_objects_go_with_their_definition() {
     let options = DeleteParams::default();
     let deleted = definitions.delete("boats.shop.example.com", &options).await;
     deleted.expect("a deletion that begins");
-    let mut served = 0;
+    let mut answers = 0;
     while definitions
         .get_opt("boats.shop.example.com")
         .await
         .expect("an answer")
         .is_some()
     {
-        served += 1;
+        answers += 1;
         tokio::task::yield_now().await;
     }
-    assert!(served >= 3, "{served} requests were answered meanwhile");
+    assert!(answers >= 3, "{answers} requests were answered meanwhile");
     assert_eq!(
         boats(client)
             .list(&ListParams::default())

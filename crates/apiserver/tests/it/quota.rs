@@ -38,9 +38,9 @@ async fn quota(server: &ApiServer, name: &str, hard: &Value) {
         .keys()
         .map(|name| (name.clone(), "0".into()))
         .collect();
-    let patch = json!({ "status": { "hard": hard, "used": zeros } });
+    let body = json!({ "status": { "hard": hard, "used": zeros } });
     let path = format!("{NAMESPACE}/resourcequotas/{name}/status");
-    let (status, _) = send(server, "PATCH", &path, "application/merge-patch+json", &patch).await;
+    let (status, _) = send(server, "PATCH", &path, "application/merge-patch+json", &body).await;
     assert_eq!(status, StatusCode::OK);
 }
 

@@ -79,8 +79,7 @@ fn a_patch_is_a_list_of_operations() {
             .contains("expected type of field 'op' is 'string' but provided type is 'int'")
     );
     assert!(
-        refused(&env, "JSONPatch{nope: 1}")
-            .contains("expected type of field 'nope' is '' but provided type is 'int'")
+        refused(&env, "JSONPatch{nope: 1}").contains("expected type of field 'nope' is '' but provided type is 'int'")
     );
 }
 

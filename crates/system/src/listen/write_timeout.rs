@@ -156,11 +156,11 @@ mod tests {
         clear().await;
         let writing = tokio::spawn(async move { socket.write_all(&[0; 6]).await.map(|()| socket) });
         tokio::task::yield_now().await;
-        let waiting = clear();
-        tokio::pin!(waiting);
-        assert!(now(waiting.as_mut()).await.is_pending());
+        let cleared = clear();
+        tokio::pin!(cleared);
+        assert!(now(cleared.as_mut()).await.is_pending());
         peer.read_exact(&mut [0; 6]).await.unwrap();
-        waiting.await;
+        cleared.await;
         writing.await.unwrap().unwrap();
     }
 
