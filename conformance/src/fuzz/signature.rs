@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn what_was_sent_empty_is_counted_apart() {
         let differ = [difference("/body/spec/x", json!({}), Value::Null)];
-        let named = |body| Signature::of(&case("POST /api/v1/namespaces/${ns}/pods", body), &differ).known;
+        let named = |body: &Value| Signature::of(&case("POST /api/v1/namespaces/${ns}/pods", body), &differ).known;
         assert_eq!(named(&json!({"spec": {"x": {}}})), Some(Known::Empty));
         assert_eq!(named(&json!({"spec": {"x": 1}})), None);
     }
