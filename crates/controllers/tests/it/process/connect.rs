@@ -264,6 +264,8 @@ async fn a_command_ends_with_its_client_its_container_and_the_kubelet() {
 
 #[tokio::test]
 async fn a_command_has_a_terminal_of_the_size_of_the_clients() {
+    // Shells start programs in the background with interrupts ignored, and what is ignored is passed on. A handler is not.
+    let _interrupts = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).unwrap();
     let cluster = Cluster::start().await;
     let made = stays(&cluster, json!({})).await;
     let (streams, mut client) = streams();
