@@ -9,7 +9,8 @@
 //!     "metadata": { "name": "small" },
 //!     "status": { "hard": { "count/configmaps": "1" }, "used": { "count/configmaps": "1" } },
 //! });
-//! let write = QuotaWrite::create(&json!({ "metadata": { "name": "one-too-many" } }));
+//! let map = json!({ "metadata": { "name": "one-too-many" } });
+//! let write = QuotaWrite::create(&map);
 //! let refusal = charges(&[quota], &Evaluator::of("", "configmaps"), &write, jiff::Timestamp::UNIX_EPOCH).unwrap_err();
 //! assert_eq!(refusal, "exceeded quota: small, requested: count/configmaps=1, used: count/configmaps=1, limited: count/configmaps=1");
 //! ```
