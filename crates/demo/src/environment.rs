@@ -21,6 +21,7 @@ use kubewright_runtime::manager::ManagerError;
 use kubewright_runtime::operator::Operator;
 use kubewright_runtime::serve::BindAddress;
 use kubewright_runtime::stop::Stopper;
+use kubewright_runtime::trace::Trace;
 use kubewright_system::listen::free_ports;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -29,6 +30,9 @@ use super::watcher::{Notice, NoticeSender};
 
 /// How long the operator may take to stop.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How many bytes of what happens in the operator are kept until they are read.
+const TRACE: usize = 1 << 20;
 
 /// How many nodes there are.
 pub(super) const NODES: usize = 3;
@@ -53,6 +57,7 @@ struct Running {
     stopper: Stopper,
     task: JoinHandle<()>,
     denials: JoinHandle<()>,
+    following: JoinHandle<()>,
 }
 
 /// An operator that is installed and does not run yet.
@@ -124,9 +129,9 @@ impl DemoEnvironment {
                 port,
             });
         let stats: Vec<_> = manager.stats().into_iter().map(|(_, stats)| stats).collect();
-        for stats in &stats {
-            self.notices.observe(stats);
-        }
+        let trace = Trace::bounded(TRACE);
+        let following = tokio::spawn(self.notices.clone().follow(trace.clone()));
+        let manager = manager.trace(trace);
         let client = kube::Client::try_from(flags.config(&environment).await?)?;
         let (stopper, stop) = Stopper::new();
         let notices = self.notices.clone();
@@ -145,6 +150,7 @@ impl DemoEnvironment {
             stopper,
             task,
             denials,
+            following,
         });
         Ok(format!("https://{host}:{port}"))
     }
@@ -174,6 +180,7 @@ impl DemoEnvironment {
     pub(super) async fn end(self) {
         if let Some(operator) = self.operator {
             operator.denials.abort();
+            operator.following.abort();
             operator.stopper.stop();
             // A task that does not stop in time ends with this process.
             let _ = timeout(GRACE, operator.task).await;

@@ -188,8 +188,8 @@ impl Presenter {
     async fn present(&mut self, notice: TimedNotice) -> Result<(), PresentError> {
         let contents = match notice.notice {
             Notice::Object(kind, event) => self.state.take(&kind, &event),
-            Notice::Controller(observation) => {
-                let work = self.reconciles.take(observation);
+            Notice::Operator(record) => {
+                let work = self.reconciles.take(&record.event);
                 work.map(Content::Reconcile).into_iter().collect()
             }
             Notice::Message(words) => vec![Content::Warning(words)],

@@ -1,8 +1,9 @@
-//! Reconciles with their reasons, from the observations of a controller.
+//! Reconciles with their reasons, from the trace of the operator.
 
 use std::collections::HashMap;
 
-use kubewright_runtime::controller::{Cause, Change, Observation, Outcome, Request};
+use kubewright_runtime::object::ObjectKey;
+use kubewright_runtime::trace::{Cause, Change, Outcome, TraceEvent};
 
 use super::line::FinishedReconcile;
 
@@ -11,36 +12,43 @@ use super::line::FinishedReconcile;
 pub(super) struct Reconciles {
     count: u64,
     /// The causes of the next reconcile of an object.
-    waiting: HashMap<Request, Vec<Cause>>,
+    waiting: HashMap<ObjectKey, Vec<Cause>>,
     /// The causes of the reconcile that is running.
-    under_way: HashMap<Request, Vec<Cause>>,
+    under_way: HashMap<ObjectKey, Vec<Cause>>,
 }
 
 impl Reconciles {
-    /// Records an observation. Returns the reconcile that ended with it.
-    pub(super) fn take(&mut self, observation: Observation) -> Option<FinishedReconcile> {
-        match observation {
-            Observation::Woken { request, cause } => {
-                self.waiting.entry(request).or_default().push(cause);
+    /// Takes what happened in the operator. Returns the reconcile that ended with it.
+    pub(super) fn take(&mut self, event: &TraceEvent) -> Option<FinishedReconcile> {
+        match event {
+            TraceEvent::Queued { key, cause, .. } => {
+                self.waiting.entry(key.clone()).or_default().push(cause.clone());
                 None
             }
-            Observation::Began { request } => {
-                let causes = self.waiting.remove(&request).unwrap_or_default();
-                self.under_way.insert(request, causes);
+            TraceEvent::Began { key, .. } => {
+                let causes = self.waiting.remove(key).unwrap_or_default();
+                self.under_way.insert(key.clone(), causes);
                 None
             }
-            Observation::Ended(reconciled) => {
+            TraceEvent::Ended {
+                key,
+                outcome,
+                error,
+                took,
+                ..
+            } => {
                 self.count += 1;
-                let causes = self.under_way.remove(&reconciled.request).unwrap_or_default();
+                let causes = self.under_way.remove(key).unwrap_or_default();
                 Some(FinishedReconcile {
                     number: self.count,
-                    object: reconciled.request.to_string(),
+                    object: key.to_string(),
                     reasons: reasons(&causes),
-                    outcome: reconciled.outcome,
-                    error: reconciled.error,
-                    took: reconciled.took,
+                    outcome: *outcome,
+                    error: error.clone(),
+                    took: *took,
                 })
             }
+            _ => None,
         }
     }
 }
@@ -59,12 +67,10 @@ fn reasons(causes: &[Cause]) -> Vec<String> {
 
 fn reason(cause: &Cause) -> String {
     match cause {
-        Cause::Object {
-            kind,
-            change: Change::Listed,
-            ..
-        } => format!("{} is there", kind.kind()),
-        Cause::Object { kind, change, .. } => format!("{} {}", kind.kind(), change.as_str()),
+        Cause::Object(change) => match change.change {
+            Change::Listed | Change::Resynced => format!("{} is there", change.kind.kind()),
+            other => format!("{} {}", change.kind.kind(), other.as_str()),
+        },
         Cause::Source => "its timer".to_owned(),
         Cause::Again(Outcome::Error) => "the one before failed".to_owned(),
         Cause::Again(_) => "asked for by the one before".to_owned(),
@@ -76,52 +82,64 @@ mod tests {
     use std::time::Duration;
 
     use k8s_openapi::api::apps::v1::Deployment;
-    use kubewright_runtime::controller::Reconciled;
-    use kubewright_runtime::object::{Kind, ObjectKey};
+    use kubewright_runtime::object::Kind;
+    use kubewright_runtime::trace::ObjectChange;
 
     use super::*;
 
-    fn request() -> Request {
-        Request::from(ObjectKey::namespaced("default", "docs"))
+    fn key() -> ObjectKey {
+        ObjectKey::namespaced("default", "docs")
     }
 
-    fn woken(change: Change) -> Observation {
-        Observation::Woken {
-            request: request(),
-            cause: Cause::Object {
+    fn queued(change: Change) -> TraceEvent {
+        TraceEvent::Queued {
+            controller: "docs".into(),
+            key: key(),
+            cause: Cause::Object(ObjectChange {
                 kind: Kind::of::<Deployment>(),
                 key: ObjectKey::namespaced("default", "viewer-docs"),
+                uid: "1".into(),
+                revision: Some(1),
                 change,
-            },
+            }),
+            after: None,
         }
     }
 
-    fn ended() -> Observation {
-        Observation::Ended(Reconciled {
-            request: request(),
+    fn began() -> TraceEvent {
+        TraceEvent::Began {
+            controller: "docs".into(),
+            key: key(),
+            waited: Duration::ZERO,
+        }
+    }
+
+    fn ended() -> TraceEvent {
+        TraceEvent::Ended {
+            controller: "docs".into(),
+            key: key(),
             outcome: Outcome::Success,
             error: None,
             took: Duration::from_millis(2),
-            ended: tokio::time::Instant::now(),
-        })
+        }
     }
 
     #[test]
     fn a_reconcile_has_the_reasons_that_came_before_it_began() {
         let mut reconciles = Reconciles::default();
-        for observation in [
-            woken(Change::Created),
-            woken(Change::Updated),
-            woken(Change::Updated),
-            Observation::Began { request: request() },
-            woken(Change::Deleted),
+        for event in [
+            queued(Change::Created),
+            queued(Change::Updated),
+            queued(Change::Updated),
+            began(),
+            queued(Change::Deleted),
         ] {
-            assert_eq!(reconciles.take(observation), None);
+            assert_eq!(reconciles.take(&event), None);
         }
-        let first = reconciles.take(ended()).unwrap();
+        let first = reconciles.take(&ended()).unwrap();
         assert_eq!(first.reasons, ["Deployment created", "Deployment updated"]);
-        reconciles.take(Observation::Began { request: request() });
-        let second = reconciles.take(ended()).unwrap();
+        reconciles.take(&began());
+        let second = reconciles.take(&ended()).unwrap();
         assert_eq!(
             (second.number, second.reasons),
             (2, vec!["Deployment deleted".to_owned()])

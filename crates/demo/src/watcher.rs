@@ -1,15 +1,16 @@
-//! Watches a cluster the way controllers do, through informers, and a controller through its observations.
+//! Watches a cluster the way controllers do, through informers, and an operator through its trace.
 //! All notices arrive in one channel, in the order in which things happened.
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kubewright_runtime::cache::{Event, Registration};
-use kubewright_runtime::controller::{ControllerStats, Observation};
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations};
 use kubewright_runtime::object::Kind;
 use kubewright_runtime::random::Random;
+use kubewright_runtime::trace::{Trace, TraceRecord};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// How late an event of one watch may come after a later event of another.
@@ -26,8 +27,8 @@ pub(super) struct TimedNotice {
 pub(super) enum Notice {
     /// Something happened to an object.
     Object(Kind, Event),
-    /// The operator's controller did something.
-    Controller(Observation),
+    /// Something happened in the operator.
+    Operator(Arc<TraceRecord>),
     /// A message for the user.
     Message(String),
     /// The demo cannot go on.
@@ -45,10 +46,14 @@ impl NoticeSender {
         let _ = self.0.send(TimedNotice { at, notice });
     }
 
-    /// Sends a notice for each observation of a controller.
-    pub(super) fn observe(&self, stats: &ControllerStats) {
-        let notices = self.clone();
-        stats.observe(move |observation| notices.send(Notice::Controller(observation.clone())));
+    /// Sends a notice for each record of the operator's trace, until it is dropped.
+    pub(super) async fn follow(self, trace: Trace) {
+        let mut follower = trace.follow();
+        loop {
+            for record in follower.next().await {
+                self.send(Notice::Operator(record));
+            }
+        }
     }
 }
 
@@ -172,8 +177,6 @@ fn revision(timed: &TimedNotice) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use k8s_openapi::api::core::v1::{ConfigMap, Pod};
     use kubewright_runtime::object::Record;
 

@@ -73,6 +73,7 @@ pub mod queue;
 pub mod reflector;
 pub mod serve;
 pub mod strict;
+pub mod trace;
 pub mod webhook;
 
 /// Wall-clock time that follows tokio's clock, so that a paused runtime is a virtual clock.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::panic::Location;
 
+use kubewright_runtime::trace::FieldChange;
 use serde_json::Value;
 
 use crate::fail::or_fail;
@@ -12,8 +13,6 @@ use crate::{Error, TestEnv};
 
 /// How many changes the failure lists.
 const MOST: usize = 10;
-/// How many characters of a value the failure shows.
-const LONGEST: usize = 80;
 
 impl TestEnv {
     /// Restarts the manager, so that every object is reconciled again, and fails the test if that changes anything: it names the
@@ -96,58 +95,13 @@ fn changes(written: &RecordedWrite) -> Vec<String> {
             if version(before) == version(after) {
                 return Vec::new();
             }
-            let mut fields = Vec::new();
-            compare(before, after, "", &mut fields);
+            let changed = FieldChange::between(before, after);
+            let mut fields: Vec<_> = changed.iter().map(ToString::to_string).collect();
             if fields.is_empty() {
                 fields.push("managedFields only: another field owner?".to_owned());
             }
             fields.iter().map(|field| format!("{object}: {field}")).collect()
         }
-    }
-}
-
-fn compare(before: &Value, after: &Value, path: &str, fields: &mut Vec<String>) {
-    match (before, after) {
-        (Value::Object(old), Value::Object(new)) => {
-            let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-            for name in names {
-                let path = if path.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{path}.{name}")
-                };
-                // Every write changes these.
-                if matches!(
-                    path.as_str(),
-                    "metadata.resourceVersion" | "metadata.managedFields" | "metadata.generation"
-                ) {
-                    continue;
-                }
-                let missing = Value::Null;
-                compare(
-                    old.get(name).unwrap_or(&missing),
-                    new.get(name).unwrap_or(&missing),
-                    &path,
-                    fields,
-                );
-            }
-        }
-        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
-            for (place, (old, new)) in old.iter().zip(new).enumerate() {
-                compare(old, new, &format!("{path}[{place}]"), fields);
-            }
-        }
-        (old, new) if old == new => {}
-        (old, new) => fields.push(format!("{path} from {} to {}", shortened(old), shortened(new))),
-    }
-}
-
-/// The beginning of a value as text.
-fn shortened(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
     }
 }
 

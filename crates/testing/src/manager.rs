@@ -14,6 +14,7 @@ use kubewright_runtime::operator::Operator;
 use kubewright_runtime::random::Random;
 use kubewright_runtime::serve::BindAddress;
 use kubewright_runtime::stop::Stopper;
+use kubewright_runtime::trace::{Trace, TraceEvent};
 use kubewright_system::listen::free_ports;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -41,6 +42,7 @@ pub(crate) struct RunningManager {
     pub(crate) stats: Vec<(String, ControllerStats)>,
     pub(crate) registry: Registry,
     page: DebugPage,
+    trace: Trace,
     _extension: Option<RunningExtension>,
 }
 
@@ -50,6 +52,7 @@ pub(crate) struct ManagerInputs<'a> {
     pub(crate) installation: &'a Installation,
     pub(crate) control_plane: &'a ControlPlane,
     pub(crate) traffic: &'a Traffic,
+    pub(crate) trace: &'a Trace,
     pub(crate) seed: Option<u64>,
     pub(crate) clock: Clock,
     pub(crate) configure: &'a (dyn Fn(Manager) -> Manager + Send + Sync),
@@ -63,12 +66,13 @@ impl RunningManager {
             installation,
             control_plane,
             traffic,
+            trace,
             seed,
             clock,
             configure,
         } = inputs;
         let mut manager = operator.manager().map_err(Error::Operator)?;
-        manager = manager.graceful_shutdown(STOP).clock(*clock);
+        manager = manager.graceful_shutdown(STOP).clock(*clock).trace((*trace).clone());
         if let Some(seed) = seed {
             manager = manager.random(Random::seeded(*seed));
         }
@@ -132,6 +136,7 @@ impl RunningManager {
             stats,
             registry,
             page,
+            trace: (*trace).clone(),
             _extension: extension,
         })
     }
@@ -173,13 +178,16 @@ impl RunningManager {
     }
 
     fn last_error(&self, controller: &str, key: &str) -> Option<String> {
-        let (_, stats) = self.stats.iter().find(|(name, _)| name == controller)?;
-        let recent = stats.recent();
-        let last = recent
-            .iter()
-            .rev()
-            .find(|reconciled| reconciled.request.as_str() == key)?;
-        last.error.clone()
+        let records = self.trace.records();
+        records.iter().rev().find_map(|record| match &record.event {
+            TraceEvent::Ended {
+                controller: by,
+                key: of,
+                error,
+                ..
+            } if **by == *controller && of.as_str() == key => Some(error.clone()),
+            _ => None,
+        })?
     }
 
     /// What its informers have trouble with.

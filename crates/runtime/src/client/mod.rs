@@ -11,6 +11,7 @@ mod patch;
 mod read;
 mod request;
 mod subresource;
+mod traced;
 mod typed;
 mod write;
 
@@ -22,6 +23,7 @@ use crate::clock::Clock;
 use crate::informer::Cache;
 use crate::metrics::{ReadMetrics, RuntimeMetrics};
 use crate::object::{Kind, Object};
+use crate::trace::Trace;
 
 use self::applied::AppliedMemory;
 use self::request::Warnings;
@@ -115,6 +117,7 @@ struct Shared {
 pub struct Client {
     shared: Arc<Shared>,
     clock: Clock,
+    trace: Trace,
     options: CallOptions,
 }
 
@@ -136,6 +139,7 @@ impl Client {
                 read_metrics: OnceLock::new(),
             }),
             clock: Clock::system(),
+            trace: Trace::off(),
             options: CallOptions {
                 field_owner: None,
                 field_validation: None,
@@ -159,6 +163,12 @@ impl Client {
     /// was when the client was made, and follows tokio's clock since.
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// Records what it reads and asks for, as do clones of the client from here on. Default: nowhere.
+    pub(crate) fn with_trace(mut self, trace: Trace) -> Self {
+        self.trace = trace;
         self
     }
 
@@ -201,6 +211,11 @@ impl Client {
         let mut changed = self.clone();
         change(&mut changed.options);
         changed
+    }
+
+    /// Where it records.
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
     }
 
     /// The client below, for what this one does not do.

@@ -10,6 +10,7 @@ use super::request::{Call, METADATA, METADATA_LIST};
 use super::{Client, Error, Objects};
 use crate::cache::{BarrierTimeout, Query, Store, UnknownIndex};
 use crate::object::{Kind, ObjectKey, Page, Record, View};
+use crate::trace::{CacheRead, Found, ReadTarget, TraceEvent};
 
 /// How long a reader waits for an informer that has not seen the state yet, if reads do not wait otherwise.
 const SYNC_WAIT: Duration = Duration::from_secs(5);
@@ -43,7 +44,9 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
                 self.client.count_wait(&self.kind, &caught_up);
                 caught_up?;
             }
-            store.list(query)?
+            let records = store.list(query)?;
+            self.trace_list(query, records.len());
+            records
         };
         records.iter().map(|record| Ok(record.view()?)).collect()
     }
@@ -58,7 +61,9 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
             self.client.count_wait(&self.kind, &caught_up);
             caught_up?;
         }
-        Ok(store.get(key.as_str()))
+        let record = store.get(key.as_str());
+        self.trace_read(key, record.as_deref());
+        Ok(record)
     }
 
     /// The store of the kind, once it has seen the state of the cluster.
@@ -153,6 +158,30 @@ impl Client {
 }
 
 impl<K> Objects<K> {
+    /// Records what the cache had under a key.
+    pub(super) fn trace_read(&self, key: &ObjectKey, record: Option<&Record>) {
+        self.client.trace.record(|| {
+            TraceEvent::Read(CacheRead {
+                kind: self.kind.clone(),
+                target: ReadTarget::Key(key.clone()),
+                found: record.map_or(Found::Nothing, |record| Found::Object(record.revision())),
+            })
+        });
+    }
+
+    fn trace_list(&self, query: &Query, found: usize) {
+        self.client.trace.record(|| {
+            TraceEvent::Read(CacheRead {
+                kind: self.kind.clone(),
+                target: ReadTarget::List {
+                    namespace: query.namespace.clone(),
+                    selector: query.selector.to_string(),
+                },
+                found: Found::Objects(found),
+            })
+        });
+    }
+
     /// Whether reads go to the server, because this client or the whole kind was declared live.
     pub(super) fn is_live(&self) -> bool {
         self.client.options.live || self.client.shared.cache.is_live(&self.kind)

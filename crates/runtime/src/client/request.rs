@@ -12,8 +12,10 @@ use parking_lot::Mutex;
 
 use kubewright_apimachinery::url::{path_escape, query_escape};
 
+use super::traced::TracedCall;
 use super::{Client, Error};
 use crate::object::{Kind, ObjectKey};
+use crate::trace::TracedByClient;
 
 /// How many different warnings are remembered; after that all are forgotten and logged once more.
 const MOST_WARNINGS: usize = 1000;
@@ -91,7 +93,7 @@ impl<'a> Call<'a> {
         self
     }
 
-    fn what(&self) -> String {
+    pub(super) fn what(&self) -> String {
         let Call {
             kind,
             namespace,
@@ -148,6 +150,15 @@ fn is_segment(text: &str) -> bool {
 impl Client {
     /// Sends a request and returns the code and the text of a good answer.
     pub(super) async fn send(&self, call: Call<'_>) -> Result<(StatusCode, Bytes), Error> {
+        let Some(tracing) = TracedCall::begin(self, &call) else {
+            return self.send_untraced(call).await;
+        };
+        let answer = self.send_untraced(call).await;
+        tracing.end(self, &answer);
+        answer
+    }
+
+    async fn send_untraced(&self, call: Call<'_>) -> Result<(StatusCode, Bytes), Error> {
         if call.method != Method::GET && !self.options.dry_run {
             self.shared.fence.check()?;
         }
@@ -165,6 +176,7 @@ impl Client {
             request = request.header(header::CONTENT_TYPE, call.content_type);
         }
         let request = request
+            .extension(TracedByClient)
             .body(Body::from(call.body))
             .map_err(|error| transport(error.into()))?;
         let api = |status: Box<Status>| Error::Api {

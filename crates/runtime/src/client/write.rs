@@ -152,6 +152,7 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
         let Some(present) = informer.store().get(slot.key.as_str()) else {
             return Ok(None);
         };
+        self.trace_read(&slot.key, Some(&present));
         if self.client.shared.applied.is_unchanged(slot, wanted, &present) {
             return Ok(Some(present.decode()?));
         }

@@ -1,7 +1,8 @@
 //! The metrics of controllers. Controllers have counters of their own, which are read when the metrics are rendered.
 
-use super::stats::{ControllerStats, Outcome};
+use super::stats::ControllerStats;
 use crate::metrics::RuntimeMetrics;
+use crate::trace::Outcome;
 
 impl ControllerStats {
     /// Shows the numbers of the controller with this name from now on.

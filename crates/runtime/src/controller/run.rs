@@ -14,9 +14,8 @@ use tracing::Instrument as _;
 use super::action::{Action, Failure, Next};
 use super::builder::Controller;
 use super::handler::Mapping;
-use super::observe::{Cause, Change, Observation};
 use super::reconciler::{AnyReconciler, Context, Request};
-use super::stats::{ControllerStats, Outcome, Reconciled};
+use super::stats::ControllerStats;
 use super::watch::{Trigger, Watch};
 use crate::cache::{Event, Registration, UnknownIndex};
 use crate::client::Client;
@@ -26,6 +25,7 @@ use crate::object::Kind;
 use crate::queue::{Add, Job, LOW_PRIORITY, When, WorkQueue};
 use crate::random::Random;
 use crate::stop::Stop;
+use crate::trace::{Cause, ObjectChange, Outcome, Trace, TraceEvent, in_reconcile};
 
 /// What a controller runs in.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub struct Environment {
     pub events: EventRecorder,
     /// Where a reconciler finds metrics of its own.
     pub registry: Registry,
+    /// Where it records what happens.
+    pub trace: Trace,
 }
 
 impl Controller {
@@ -63,6 +65,7 @@ impl Controller {
     /// use kubewright_runtime::informer::{Cache, Declarations};
     /// use kubewright_runtime::metrics::Registry;
     /// use kubewright_runtime::stop::Stopper;
+    /// use kubewright_runtime::trace::Trace;
     /// use std::time::Duration;
     ///
     /// let controller = Controller::of::<Namespace>()
@@ -81,6 +84,7 @@ impl Controller {
     ///     stats: stats.clone(),
     ///     events: EventRecorder::discarding(),
     ///     registry: Registry::new(),
+    ///     trace: Trace::off(),
     /// };
     /// let running = tokio::spawn(async move { controller.run(environment).await });
     /// tokio::time::sleep(Duration::from_secs(1)).await;
@@ -113,7 +117,9 @@ impl Controller {
         };
         let client = environment.client.field_owner(self.name.as_str());
         let mut tasks = JoinSet::new();
-        let _registrations = self.register(&client, &queue, &environment.stats, &mut tasks);
+        let name: Arc<str> = self.name.as_str().into();
+        let traced = (Arc::clone(&name), environment.trace.clone());
+        let _registrations = self.register(&client, &queue, &traced, &mut tasks);
         let ready = async {
             for kind in self.needs() {
                 if let Some(informer) = client.cache().informer(kind) {
@@ -129,7 +135,8 @@ impl Controller {
         for source in &self.sources {
             let trigger = Trigger {
                 queue: queue.clone(),
-                stats: environment.stats.clone(),
+                controller: Arc::clone(&name),
+                trace: environment.trace.clone(),
             };
             tasks.spawn(source.run(trigger, client.clone()));
         }
@@ -150,12 +157,13 @@ impl Controller {
             return Err(missing);
         }
         let worker = Arc::new(Worker {
-            controller: self.name.clone(),
+            controller: name,
             kind: self.kind.to_string(),
             reconciler,
             timeout: self.timeout,
             random: environment.random.clone(),
             stats: environment.stats.clone(),
+            trace: environment.trace.clone(),
             times,
         });
         tracing::info!(controller = self.name, workers = self.concurrency, "started");
@@ -173,7 +181,7 @@ impl Controller {
         &self,
         client: &Client,
         queue: &WorkQueue<Request>,
-        stats: &ControllerStats,
+        (name, trace): &(Arc<str>, Trace),
         tasks: &mut JoinSet<()>,
     ) -> Vec<Registration> {
         let mut registrations = Vec::new();
@@ -187,7 +195,8 @@ impl Controller {
                 controller: self.clone(),
                 kind: self.kind.clone(),
                 queue: queue.clone(),
-                stats: stats.clone(),
+                name: Arc::clone(name),
+                trace: trace.clone(),
             };
             if matches!(watch.mapping, Mapping::Later(_)) {
                 let mut events = informer.store().subscribe();
@@ -212,7 +221,8 @@ struct StoreHandler {
     controller: Controller,
     kind: Kind,
     queue: WorkQueue<Request>,
-    stats: ControllerStats,
+    name: Arc<str>,
+    trace: Trace,
 }
 
 impl StoreHandler {
@@ -246,14 +256,12 @@ impl StoreHandler {
     fn add(&self, event: &Event, requests: Vec<Request>) {
         let priority = if event.is_background() { LOW_PRIORITY } else { 0 };
         for request in requests {
-            // Observers are called before the request is queued; otherwise its reconcile might begin first.
-            self.stats.tell(|| Observation::Woken {
-                request: request.clone(),
-                cause: Cause::Object {
-                    kind: self.watch.kind.clone(),
-                    key: event.key().clone(),
-                    change: Change::from(event),
-                },
+            // Recorded before the request is queued; otherwise its reconcile might begin first.
+            self.trace.record(|| TraceEvent::Queued {
+                controller: Arc::clone(&self.name),
+                key: request.key().clone(),
+                cause: Cause::Object(ObjectChange::of(&self.watch.kind, event)),
+                after: None,
             });
             self.queue.add_with(
                 request,
@@ -267,12 +275,13 @@ impl StoreHandler {
 }
 
 struct Worker {
-    controller: String,
+    controller: Arc<str>,
     kind: String,
     reconciler: Arc<dyn AnyReconciler>,
     timeout: Option<Duration>,
     random: Random,
     stats: ControllerStats,
+    trace: Trace,
     times: Option<QueueTimes>,
 }
 
@@ -290,22 +299,24 @@ impl Worker {
             let request = job.key();
             let span = tracing::info_span!(
                 "reconcile",
-                controller = self.controller,
+                controller = &*self.controller,
                 kind = self.kind,
                 namespace = request.namespace().unwrap_or_default(),
                 // Not `name`: lines in JSON have the span's own name there.
                 object = request.name(),
                 reconcile_id = self.random.uuid(),
             );
-            self.reconcile(&job).instrument(span).await;
+            in_reconcile(&self.trace, self.reconcile(&job).instrument(span)).await;
         }
     }
 
     async fn reconcile(&self, job: &Job<Request>) {
         let began = Instant::now();
         self.stats.began();
-        self.stats.tell(|| Observation::Began {
-            request: job.key().clone(),
+        self.trace.record(|| TraceEvent::Began {
+            controller: Arc::clone(&self.controller),
+            key: job.key().key().clone(),
+            waited: job.waited(),
         });
         if let Some(times) = &self.times {
             times.waited.observe_duration(job.waited());
@@ -321,12 +332,12 @@ impl Worker {
         }
         let error = result.as_ref().err().map(ToString::to_string);
         let outcome = self.conclude(job, result);
-        self.stats.remember(Reconciled {
-            request: job.key().clone(),
+        self.trace.record(|| TraceEvent::Ended {
+            controller: Arc::clone(&self.controller),
+            key: job.key().key().clone(),
             outcome,
             error,
             took: began.elapsed(),
-            ended: Instant::now(),
         });
         ended.with(outcome);
     }
@@ -355,9 +366,14 @@ impl Worker {
     fn conclude(&self, job: &Job<Request>, result: Result<Action, Failure>) -> Outcome {
         let (request, queue, priority) = (job.key(), job.queue(), job.priority());
         let again = |when, outcome| {
-            self.stats.tell(|| Observation::Woken {
-                request: request.clone(),
+            self.trace.record(|| TraceEvent::Queued {
+                controller: Arc::clone(&self.controller),
+                key: request.key().clone(),
                 cause: Cause::Again(outcome),
+                after: match when {
+                    When::After(delay) => Some(delay),
+                    _ => None,
+                },
             });
             queue.add_with(request.clone(), Add { priority, when });
         };

@@ -1,43 +1,12 @@
 //! What a controller did so far, for metrics and diagnostics.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::Instant;
 
-use super::observe::{Observation, Observer};
-use super::reconciler::Request;
-
-/// As many reconciles are remembered.
-const RECENT: usize = 64;
-
-/// How a reconcile ended, under controller-runtime's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Done.
-    Success,
-    /// Again after a delay.
-    RequeueAfter,
-    /// Again soon.
-    Requeue,
-    /// It failed.
-    Error,
-}
-
-impl Outcome {
-    /// The name in metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Success => "success",
-            Outcome::RequeueAfter => "requeue_after",
-            Outcome::Requeue => "requeue",
-            Outcome::Error => "error",
-        }
-    }
-}
+use crate::trace::Outcome;
 
 /// Upper bounds of the histogram of reconcile times, in milliseconds; controller-runtime's own.
 const TIME_BOUNDS_MS: [u64; 40] = [
@@ -70,23 +39,6 @@ struct Counters {
     active: AtomicI64,
     times: Mutex<Times>,
     last_error: Mutex<Option<String>>,
-    recent: Mutex<VecDeque<Reconciled>>,
-    observer: OnceLock<Observer>,
-}
-
-/// A reconcile that ended.
-#[derive(Clone, Debug)]
-pub struct Reconciled {
-    /// What was reconciled.
-    pub request: Request,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Why it failed, if it did.
-    pub error: Option<String>,
-    /// How long it took.
-    pub took: Duration,
-    /// When it ended.
-    pub ended: Instant,
 }
 
 /// What a controller did so far. Cloning shares it.
@@ -128,19 +80,6 @@ impl Snapshot {
 }
 
 impl ControllerStats {
-    /// Tells a function what wakes the controller, when a reconcile begins and how it ends, as it happens. The controller waits
-    /// for the function, which must be quick: put a message into a channel. There is one observer: whether it is this one.
-    pub fn observe(&self, observer: impl Fn(&Observation) + Send + Sync + 'static) -> bool {
-        self.0.observer.set(Observer::new(observer)).is_ok()
-    }
-
-    /// Tells the observer, if there is one; only then is the observation made.
-    pub(super) fn tell(&self, observation: impl FnOnce() -> Observation) {
-        if let Some(observer) = self.0.observer.get() {
-            observer.tell(&observation());
-        }
-    }
-
     pub(super) fn began(&self) {
         self.0.active.fetch_add(1, Ordering::Relaxed);
     }
@@ -155,20 +94,6 @@ impl ControllerStats {
                 *bucket += 1;
             }
         }
-    }
-
-    pub(super) fn remember(&self, reconciled: Reconciled) {
-        self.tell(|| Observation::Ended(reconciled.clone()));
-        let mut recent = self.0.recent.lock();
-        if recent.len() >= RECENT {
-            recent.pop_front();
-        }
-        recent.push_back(reconciled);
-    }
-
-    /// The last reconciles, 64 at most, the newest last.
-    pub fn recent(&self) -> Vec<Reconciled> {
-        self.0.recent.lock().iter().cloned().collect()
     }
 
     pub(super) fn failed(&self, what: String) {

@@ -8,14 +8,13 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::handler::{Mapping, OwnerMatch};
-use super::observe::{Cause, Observation};
 use super::predicate::Predicate;
 use super::reconciler::Request;
-use super::stats::ControllerStats;
 use crate::cache::Event;
 use crate::client::Client;
 use crate::object::{Kind, Object, View};
 use crate::queue::{Add, When, WorkQueue};
+use crate::trace::{Cause, Trace, TraceEvent};
 
 /// One kind whose objects wake a reconciler.
 ///
@@ -135,7 +134,8 @@ impl Watch {
 #[derive(Clone, Debug)]
 pub struct Trigger {
     pub(super) queue: WorkQueue<Request>,
-    pub(super) stats: ControllerStats,
+    pub(super) controller: Arc<str>,
+    pub(super) trace: Trace,
 }
 
 impl Trigger {
@@ -147,9 +147,14 @@ impl Trigger {
     /// Reconcile this object with a priority, or later.
     pub fn wake_with(&self, request: impl Into<Request>, add: Add) {
         let request = request.into();
-        self.stats.tell(|| Observation::Woken {
-            request: request.clone(),
+        self.trace.record(|| TraceEvent::Queued {
+            controller: Arc::clone(&self.controller),
+            key: request.key().clone(),
             cause: Cause::Source,
+            after: match add.when {
+                When::After(delay) => Some(delay),
+                _ => None,
+            },
         });
         self.queue.add_with(request, add);
     }

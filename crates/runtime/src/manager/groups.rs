@@ -11,6 +11,7 @@ use super::group::{ServiceGroup, TaskGroup};
 use super::runnable::{AnyRunnable, RunContext};
 use super::setup::{PreparedController, Setup, Shared};
 use super::webhooks::Served;
+use crate::cache::Registration;
 use crate::client::Client;
 use crate::controller::Environment;
 use crate::informer::CacheTasks;
@@ -31,6 +32,7 @@ pub(super) struct Groups {
     /// Controllers that warm up from the start, and the rest of the leader's once this replica is elected.
     leader: TaskGroup,
     waiting: WaitingForLease,
+    _traced_events: Vec<Registration>,
 }
 
 /// Controllers and runnables that only the leader runs.
@@ -57,6 +59,7 @@ impl Groups {
             every_replica,
             leading,
             shared,
+            traced_events,
         } = setup;
         let (led_controllers, other_controllers): (Vec<_>, Vec<_>) = controllers
             .into_iter()
@@ -93,6 +96,7 @@ impl Groups {
             others,
             election,
             leader,
+            _traced_events: traced_events,
             waiting: WaitingForLease {
                 controllers: led_controllers,
                 runnables: led_runnables,
@@ -145,6 +149,7 @@ impl Groups {
             mut election,
             leader,
             waiting: _,
+            _traced_events,
         } = self;
         let deadline = Instant::now() + timeout;
         let finishing = async {
@@ -199,6 +204,7 @@ impl TaskGroup {
             stats: view.stats,
             events: shared.events.clone(),
             registry: shared.registry.clone(),
+            trace: shared.trace.clone(),
         };
         self.start(format!("controller {:?}", view.name), async move {
             let ran = controller.run_when(environment, view.queue, Some(times), may_work);

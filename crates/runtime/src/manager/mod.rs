@@ -24,6 +24,7 @@ use crate::lease::ElectionOptions;
 use crate::metrics::Registry;
 use crate::random::Random;
 use crate::serve::{BindAddress, Certificates, Checks};
+use crate::trace::Trace;
 use crate::webhook::Webhook;
 
 pub use debug::DebugPage;
@@ -74,6 +75,7 @@ pub struct Manager {
     identity: Option<String>,
     api_server: String,
     debug: DebugPage,
+    trace: Trace,
 }
 
 /// The addresses of the HTTP servers, and how they are served.
@@ -116,6 +118,7 @@ impl Manager {
             identity: None,
             api_server: String::new(),
             debug: DebugPage::default(),
+            trace: Trace::off(),
         }
     }
 
@@ -253,6 +256,12 @@ impl Manager {
     /// What `/debug/kubewright` says, without asking for it over the network: informers, queues, running reconciles, the lease.
     pub fn debug_page(&self) -> DebugPage {
         self.debug.clone()
+    }
+
+    /// Records here what happens: events, causes, reconciles with what they read and wrote, log lines, webhook calls. Default: nowhere.
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.trace = trace;
+        self
     }
 
     /// What each controller did so far, by name. The numbers go on counting while the manager runs.

@@ -5,6 +5,7 @@ use super::http_servers::HttpServers;
 use super::runnable::AnyRunnable;
 use super::webhooks::Webhooks;
 use super::{Manager, ManagerError};
+use crate::cache::{Event, Registration};
 use crate::client::{Client, Fence};
 use crate::clock::Clock;
 use crate::controller::{Controller, ControllerStats};
@@ -13,6 +14,7 @@ use crate::informer::Cache;
 use crate::lease::{Election, identity};
 use crate::metrics::{QueueTimes, Registry, RuntimeMetrics};
 use crate::random::Random;
+use crate::trace::{ObjectChange, Trace, TraceEvent, traced};
 
 pub(super) struct Setup {
     pub(super) serving: HttpServers,
@@ -29,6 +31,8 @@ pub(super) struct Setup {
     /// The client of what only the leader runs: it refuses writes once the lease may be lost.
     pub(super) leading: Client,
     pub(super) shared: Shared,
+    /// The trace hears of events as long as these are held.
+    pub(super) traced_events: Vec<Registration>,
 }
 
 /// A controller with its queue and metrics.
@@ -43,6 +47,7 @@ pub(super) struct Shared {
     pub(super) random: Random,
     pub(super) events: EventRecorder,
     pub(super) registry: Registry,
+    pub(super) trace: Trace,
 }
 
 impl Setup {
@@ -52,11 +57,13 @@ impl Setup {
         let random = manager.random.unwrap_or_else(Random::from_entropy);
         let clock = manager.clock.unwrap_or_else(Clock::system);
         let cache = Cache::new(manager.declarations)?;
+        let traced_events = trace_events(&cache, &manager.trace);
         let fence = Fence::open();
         let client = |fence| {
-            Client::fenced(kube.clone(), cache.clone(), fence)
+            Client::fenced(traced(kube.clone(), &manager.trace), cache.clone(), fence)
                 .with_metrics(&metrics)
                 .with_clock(clock)
+                .with_trace(manager.trace.clone())
         };
         let (every_replica, leading) = (client(Fence::open()), client(fence.clone()));
 
@@ -94,6 +101,7 @@ impl Setup {
             random,
             events,
             registry: manager.registry.clone(),
+            trace: manager.trace.clone(),
         };
         let serving = HttpServers {
             addresses: manager.addresses,
@@ -117,9 +125,26 @@ impl Setup {
             election,
             every_replica,
             leading,
+            traced_events,
             shared,
         })
     }
+}
+
+/// Records every event of the cache. Registered before any controller is, so that an event stands before what it causes.
+fn trace_events(cache: &Cache, trace: &Trace) -> Vec<Registration> {
+    if !trace.is_on() {
+        return Vec::new();
+    }
+    let informers = cache.informers();
+    informers
+        .map(|informer| {
+            let (kind, trace) = (informer.store().kind().clone(), trace.clone());
+            informer.add_handler(move |event: &Event| {
+                trace.record(|| TraceEvent::Observed(ObjectChange::of(&kind, event)));
+            })
+        })
+        .collect()
 }
 
 impl PreparedController {

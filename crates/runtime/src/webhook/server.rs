@@ -19,11 +19,13 @@ use tracing::Instrument as _;
 use super::builder::Webhook;
 use super::error::{WebhookError, check};
 use super::handler::AnyHandler;
+use super::request::AdmissionRequest;
 use super::response::AdmissionResponse;
 use super::review::{self, Review};
 use crate::client::Client;
 use crate::metrics::{Gauge, RuntimeMetrics, WebhookMetrics};
 use crate::serve::{HttpResponse, Router};
+use crate::trace::{Trace, TraceEvent, WebhookCall};
 
 /// From this size on a review is not read, as in controller-runtime: two objects of at most 3 MiB each, and what is around them.
 pub const MAX_BODY: usize = 7 << 20;
@@ -76,6 +78,7 @@ enum Route {
 struct Inner {
     routes: BTreeMap<String, Route>,
     metrics: Option<WebhookMetrics>,
+    trace: Trace,
 }
 
 /// Answers the API server's calls. Cloning shares it.
@@ -137,7 +140,11 @@ impl WebhookServer {
             };
             routes.insert(description.path, Route::Admission(handler));
         }
-        Ok(WebhookServer(Arc::new(Inner { routes, metrics: None })))
+        Ok(WebhookServer(Arc::new(Inner {
+            routes,
+            metrics: None,
+            trace: client.map_or_else(Trace::off, |client| client.trace().clone()),
+        })))
     }
 
     /// Serves something else at a path that no webhook has.
@@ -251,6 +258,7 @@ impl WebhookServer {
             }
         };
         let uid = request.uid.clone();
+        let tracing = self.0.trace.is_on().then(|| (Instant::now(), begun(path, &request)));
         let span = tracing::info_span!(
             "webhook",
             path,
@@ -269,6 +277,11 @@ impl WebhookServer {
             }
             AdmissionResponse::errored(500, format!("panic: {} [recovered]", text_of(&*panic)))
         });
+        if let Some((began, call)) = tracing {
+            self.0
+                .trace
+                .record(|| TraceEvent::Webhook(answered(call, &response, began.elapsed())));
+        }
         span.in_scope(|| {
             tracing::debug!(
                 allowed = response.allowed,
@@ -278,6 +291,37 @@ impl WebhookServer {
             );
         });
         review::write(Some(&meta), &uid, &response)
+    }
+}
+
+/// What is recorded of a call before its answer is known.
+fn begun(path: &str, request: &AdmissionRequest) -> WebhookCall {
+    let object = match (request.namespace.as_str(), request.name.as_str()) {
+        ("", name) => name.to_owned(),
+        (namespace, name) => format!("{namespace}/{name}"),
+    };
+    WebhookCall {
+        path: path.into(),
+        operation: request.operation.as_str().to_owned(),
+        kind: request.kind.kind.clone(),
+        object,
+        user: request.user_info.username.clone(),
+        allowed: false,
+        code: 0,
+        message: String::new(),
+        patched: 0,
+        took: Duration::ZERO,
+    }
+}
+
+fn answered(call: WebhookCall, response: &AdmissionResponse, took: Duration) -> WebhookCall {
+    WebhookCall {
+        allowed: response.allowed,
+        code: response.status.code,
+        message: response.status.message.clone(),
+        patched: response.patch.len(),
+        took,
+        ..call
     }
 }
 

@@ -85,6 +85,7 @@ impl Env {
             stop,
             stats: stats.clone(),
             events: EventRecorder::discarding(),
+            trace: kubewright_runtime::trace::Trace::off(),
         };
         Running {
             client,

@@ -17,6 +17,7 @@ use kubewright_runtime::manager::{Manager, ManagerError, RunContext};
 use kubewright_runtime::object::ObjectKey;
 use kubewright_runtime::random::Random;
 use kubewright_runtime::stop::{Stop, Stopper};
+use kubewright_runtime::trace::{Trace, TraceEvent};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -306,7 +307,8 @@ async fn the_last_reconciles_and_the_queues_are_seen_from_within() {
             }
         }
     }));
-    let (page, stats) = (manager.debug_page(), manager.stats());
+    let trace = Trace::bounded(1 << 20);
+    let (page, manager) = (manager.debug_page(), manager.trace(trace.clone()));
     assert_eq!(page.value(), None);
     let user = Client::new(server.client(), Cache::default());
     for number in 0..70 {
@@ -318,13 +320,18 @@ async fn the_last_reconciles_and_the_queues_are_seen_from_within() {
     user.create(&config_map("broken")).await.unwrap();
     tokio::time::sleep(Duration::from_millis(1)).await;
 
-    let recent = stats[0].1.recent();
-    assert_eq!(recent.len(), 64);
-    let last = recent.last().unwrap();
-    assert_eq!(
-        (last.request.as_str(), last.outcome.as_str(), last.error.as_deref()),
-        ("default/broken", "error", Some("no"))
-    );
+    let records = trace.records();
+    let ended: Vec<_> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            TraceEvent::Ended {
+                key, outcome, error, ..
+            } if key.namespace() == Some("default") => Some((key.as_str(), outcome.as_str(), error.as_deref())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ended.len(), 71);
+    assert_eq!(ended.last(), Some(&("default/broken", "error", Some("no"))));
     let waiting = page.value().unwrap()["controllers"][0]["waiting"].clone();
     assert_eq!(
         (&waiting["count"], &waiting["first"][0]["key"]),

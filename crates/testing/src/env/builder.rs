@@ -13,7 +13,7 @@ use kubewright_runtime::operator::Operator;
 use kubewright_runtime::random::Random;
 use serde_json::{Value, json};
 
-use super::{Settings, TestEnv, live};
+use super::{Settings, TestEnv, live, trace};
 use crate::control_plane::{ControlPlane, Mode};
 use crate::fail::{CallSite, or_fail};
 use crate::install::{self, Installation};
@@ -256,6 +256,7 @@ impl Builder {
             client,
             namespace,
             traffic: Traffic::new(),
+            trace: trace(),
             manager: parking_lot::Mutex::new(None),
             controllers: parking_lot::Mutex::new(None),
             started: at,

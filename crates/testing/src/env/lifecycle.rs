@@ -5,7 +5,7 @@ use std::panic::Location;
 use kubewright_apiserver::ApiServer;
 use kubewright_runtime::mapper::RestMapper;
 
-use super::{TestEnv, clean, live};
+use super::{TestEnv, clean, live, trace};
 use crate::control_plane::{ControlPlane, Embedded};
 use crate::fail::{fail, or_fail};
 use crate::manager::{ManagerInputs, RunningManager};
@@ -49,6 +49,7 @@ impl TestEnv {
             installation,
             control_plane: self.control_plane()?,
             traffic: &self.traffic,
+            trace: &self.trace,
             seed: self.settings.seed,
             clock: self.settings.clock,
             configure: &*self.settings.configure,
@@ -130,6 +131,7 @@ impl TestEnv {
             settings: self.settings.clone(),
             namespace: self.namespace.clone(),
             traffic: Traffic::new(),
+            trace: trace(),
             manager: parking_lot::Mutex::new(None),
             controllers: parking_lot::Mutex::new(None),
             started: self.started,

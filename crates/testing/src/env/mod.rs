@@ -20,6 +20,7 @@ use kubewright_runtime::informer::Cache;
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::mapper::RestMapper;
 use kubewright_runtime::operator::Operator;
+use kubewright_runtime::trace::Trace;
 use serde_json::Value;
 
 pub use builder::Builder;
@@ -36,6 +37,8 @@ use crate::{Error, Manifests, Metrics};
 
 /// The field manager of a test's writes.
 const FIELD_OWNER: &str = "kubewright-test";
+/// How many bytes of what happened in the manager are kept.
+const TRACE: usize = 4 << 20;
 
 /// A control plane with an operator running in it, for one test.
 ///
@@ -108,6 +111,7 @@ pub struct TestEnv {
     mapper: RestMapper,
     namespace: String,
     traffic: Traffic,
+    trace: Trace,
     manager: parking_lot::Mutex<Option<RunningManager>>,
     controllers: parking_lot::Mutex<Option<RunningControllers>>,
     started: CallSite,
@@ -246,6 +250,26 @@ impl TestEnv {
         self.control_plane.as_ref().ok_or_else(stopped)
     }
 
+    /// What happened in the operator, as far as 4 MiB reach: events, causes, reconciles with what they read, wrote and logged, webhook
+    /// calls. It goes on over restarts of the manager; a fork has one of its own.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// use kubewright_runtime::operator::Operator;
+    /// use kubewright_runtime::trace::TraceEvent;
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::start(Operator::new("shop")).await;
+    /// env.settle().await;
+    /// let failed = |event: &TraceEvent| matches!(event, TraceEvent::Ended { error: Some(_), .. });
+    /// assert!(!env.trace().records().iter().any(|record| failed(&record.event)));
+    /// # }
+    /// ```
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.traffic
     }
@@ -319,6 +343,11 @@ impl TestEnv {
         let objects = manifests.objects();
         async move { self.apply_all(objects?).await }
     }
+}
+
+/// The trace of an environment.
+fn trace() -> Trace {
+    Trace::bounded(TRACE)
 }
 
 /// A client that reads from the server and owns what it applies.

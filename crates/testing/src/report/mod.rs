@@ -3,12 +3,12 @@
 mod events;
 mod line;
 mod owners;
+mod reconciles;
 pub(crate) mod source;
 
 use std::fmt::Write as _;
 
 use kubewright_codec::yaml;
-use kubewright_runtime::controller::Reconciled;
 use kubewright_runtime::object::{Kind, ObjectKey};
 use serde_json::Value;
 
@@ -20,8 +20,6 @@ pub(crate) use line::line;
 
 /// More lines of an object than this are only counted.
 const MOST_LINES: usize = 60;
-/// How many reconciles of a controller a failure lists.
-const MOST_RECONCILES: usize = 5;
 
 /// What was found of an object that is not as expected.
 pub(crate) struct Observation {
@@ -92,12 +90,15 @@ pub(crate) fn of_value(env: &TestEnv, why: &str, expected: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// What the manager did: how often it reconciled and failed, and the last reconciles of one object, or the last failures of any.
+/// What the manager did: how often it reconciled and failed, and the last reconciles of one object, or the last failures of any, with
+/// what they did.
 pub(crate) fn manager(env: &TestEnv, key: Option<&ObjectKey>) -> Vec<String> {
+    let trace = env.trace();
+    let (records, now) = (trace.records(), trace.elapsed());
     let lines = env.with_manager(|manager| {
         let mut lines = Vec::new();
         for (name, stats) in &manager.stats {
-            let (snapshot, recent) = (stats.snapshot(), stats.recent());
+            let snapshot = stats.snapshot();
             let mut line = format!("{name}: {} reconciles", snapshot.total());
             if snapshot.errors > 0 {
                 let _ = write!(line, ", {} failed", snapshot.errors);
@@ -106,36 +107,13 @@ pub(crate) fn manager(env: &TestEnv, key: Option<&ObjectKey>) -> Vec<String> {
                 let _ = write!(line, ", {} under way", snapshot.active);
             }
             lines.push(line);
-            let is_told = |reconciled: &&Reconciled| match key {
-                Some(key) => reconciled.request.key() == key,
-                None => reconciled.error.is_some(),
-            };
-            let mut last: Vec<_> = recent.iter().rev().filter(is_told).take(MOST_RECONCILES).collect();
-            last.reverse();
-            lines.extend(last.into_iter().map(reconciled));
+            lines.extend(reconciles::last(&records, name, key, now));
         }
         lines.extend(manager.delayed().iter().map(ToString::to_string));
         lines.extend(manager.troubles());
         lines
     });
     lines.unwrap_or_default()
-}
-
-/// `  0.002s ago test/roses: error: the beds are full`
-fn reconciled(reconciled: &Reconciled) -> String {
-    let Reconciled {
-        request,
-        outcome,
-        error,
-        ended,
-        ..
-    } = reconciled;
-    let outcome = outcome.as_str();
-    let ago = ended.elapsed().as_secs_f64();
-    match error {
-        Some(error) => format!("  {ago:.3}s ago {request}: {outcome}: {error}"),
-        None => format!("  {ago:.3}s ago {request}: {outcome}"),
-    }
 }
 
 /// What the manager may not do, and the lines that would allow it.

@@ -71,8 +71,13 @@ not within 10s: Garden test/roses
   manager:
     garden: 3 reconciles
       10.001s ago test/roses: success
+        because Garden created
+        apply ConfigMap test/roses: 201
+        update Garden.example.com/status test/roses: 200
       10.001s ago test/roses: success
-      10.001s ago test/roses: success",
+        because ConfigMap created
+      10.001s ago test/roses: success
+        because Garden updated",
     );
 }
 
@@ -106,6 +111,7 @@ not within 1ms: Garden test/roses
   manager:
     garden: 1 reconciles, 1 failed
       0.001s ago test/roses: error: the beds are full
+        because Garden created
     garden: test/roses failed 1 times, again in 4ms: the beds are full",
     );
     let waiting = env.eventually_matches::<Garden>("roses", like(json!({ "spec": { "plants": 5 } })));

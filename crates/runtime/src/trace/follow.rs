@@ -1,0 +1,55 @@
+//! Reading a trace as it grows.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::Trace;
+use super::record::TraceRecord;
+
+/// Reads the records of a trace as they come. See [`Trace::follow`].
+#[derive(Debug)]
+pub struct Follower {
+    trace: Trace,
+    grown: Option<watch::Receiver<u64>>,
+    /// The sequence number of the next record to read.
+    next: u64,
+    missed: u64,
+}
+
+impl Follower {
+    pub(super) fn new(trace: Trace) -> Self {
+        let grown = trace.grown();
+        let next = grown.as_ref().map_or(0, |grown| *grown.borrow());
+        Follower {
+            trace,
+            grown,
+            next,
+            missed: 0,
+        }
+    }
+
+    /// Waits until there are records that were not read yet, and returns them, at least one. Waits forever if the trace is off.
+    pub async fn next(&mut self) -> Vec<Arc<TraceRecord>> {
+        loop {
+            let (records, missed) = self.trace.since(self.next);
+            self.missed += missed;
+            self.next += missed;
+            if let Some(last) = records.last() {
+                self.next = last.sequence + 1;
+                return records;
+            }
+            let next = self.next;
+            match &mut self.grown {
+                // The trace holds the sender, and this holds the trace.
+                Some(grown) => _ = grown.wait_for(|known| *known > next).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// How many records were forgotten before they were read.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+}

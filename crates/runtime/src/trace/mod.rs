@@ -1,0 +1,171 @@
+//! What happens in an operator, as one bounded stream of small typed records with causes.
+//!
+//! A [`Trace`] is off unless somebody reads it: [`Manager::trace`](crate::manager::Manager::trace) turns it on. Then it has, in the order
+//! in which they happened, the events that reached the cache, the keys that were queued and why, the reconciles with what each of them
+//! read, asked of the API server and logged, how they ended, and the calls of webhooks. What belongs to a reconcile carries its
+//! [`ReconcileId`]; what a reconciler hands to a task of its own making does not, and is shown as unattributed.
+//!
+//! A trace keeps as many bytes as it was given and forgets the oldest records. The contents of Secrets and tokens never enter it.
+
+mod change;
+mod follow;
+#[cfg(feature = "log")]
+mod logs;
+mod record;
+mod redact;
+mod requests;
+mod ring;
+mod scope;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+pub use change::FieldChange;
+pub use follow::Follower;
+#[cfg(feature = "log")]
+pub use logs::LogLayer;
+pub use record::{
+    ApiCall, CacheRead, Cause, Change, Found, LogLine, ObjectChange, Outcome, ReadTarget, TraceEvent, TraceRecord,
+    WebhookCall,
+};
+pub use scope::ReconcileId;
+
+pub(crate) use redact::{changes, sent};
+pub(crate) use requests::{TracedByClient, traced};
+pub(crate) use scope::in_reconcile;
+
+use ring::Ring;
+
+/// A bounded record of what happens in an operator. Cloning shares it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_runtime::controller::{Action, Controller, Request};
+/// use kubewright_runtime::manager::Manager;
+/// use kubewright_runtime::stop::Stopper;
+/// use kubewright_runtime::trace::{Outcome, Trace, TraceEvent};
+///
+/// let trace = Trace::bounded(1 << 20);
+/// let manager = Manager::new()
+///     .controller(Controller::of::<Namespace>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) }))
+///     .trace(trace.clone());
+/// let (stopper, stop) = Stopper::new();
+/// let running = tokio::spawn(manager.run(server.client(), stop));
+/// tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+///
+/// let records = trace.records();
+/// let ended = records.iter().filter(|record| matches!(&record.event, TraceEvent::Ended { outcome: Outcome::Success, .. }));
+/// assert!(ended.count() >= 4); // the namespaces of every cluster
+/// # stopper.stop();
+/// # running.await??;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct Trace(Option<Arc<Shared>>);
+
+struct Shared {
+    began: Instant,
+    ring: Mutex<Ring>,
+    /// The sequence number that the next record gets.
+    next: watch::Sender<u64>,
+}
+
+impl Trace {
+    /// A trace that records nothing and costs nothing.
+    pub fn off() -> Self {
+        Trace(None)
+    }
+
+    /// A trace of at most so many bytes; the oldest records go first.
+    pub fn bounded(bytes: usize) -> Self {
+        Trace(Some(Arc::new(Shared {
+            began: Instant::now(),
+            ring: Mutex::new(Ring::new(bytes)),
+            next: watch::Sender::new(0),
+        })))
+    }
+
+    /// Whether it records.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// How long ago it began. The times of its records count from there.
+    pub fn elapsed(&self) -> Duration {
+        self.0.as_ref().map_or(Duration::ZERO, |shared| shared.began.elapsed())
+    }
+
+    /// All records that it still has, the oldest first.
+    pub fn records(&self) -> Vec<Arc<TraceRecord>> {
+        self.since(0).0
+    }
+
+    /// How many records were forgotten to stay within the bytes.
+    pub fn forgotten(&self) -> u64 {
+        self.0.as_ref().map_or(0, |shared| shared.ring.lock().forgotten())
+    }
+
+    /// How many bytes its records take.
+    pub fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |shared| shared.ring.lock().bytes())
+    }
+
+    /// Reads on as things happen, from now on. A slow reader misses records and is told how many; it never holds anything up.
+    pub fn follow(&self) -> Follower {
+        Follower::new(self.clone())
+    }
+
+    /// The records from a sequence number on, and how many of those that were asked for are forgotten.
+    fn since(&self, sequence: u64) -> (Vec<Arc<TraceRecord>>, u64) {
+        self.0
+            .as_ref()
+            .map_or_else(Default::default, |shared| shared.ring.lock().since(sequence))
+    }
+
+    /// Changes with every record; `None` if it is off.
+    fn grown(&self) -> Option<watch::Receiver<u64>> {
+        self.0.as_ref().map(|shared| shared.next.subscribe())
+    }
+
+    /// Records something that belongs to the reconcile in which this is called, if it is called in one. The event is made only if
+    /// the trace is on.
+    pub(crate) fn record(&self, event: impl FnOnce() -> TraceEvent) {
+        if let Some(shared) = &self.0 {
+            shared.push(scope::current(), event());
+        }
+    }
+
+    /// The id of the next reconcile.
+    pub(crate) fn next_reconcile(&self) -> Option<ReconcileId> {
+        self.0.as_ref().map(|shared| shared.ring.lock().next_reconcile())
+    }
+}
+
+impl Shared {
+    fn push(&self, reconcile: Option<ReconcileId>, event: TraceEvent) {
+        let next = self.ring.lock().push(self.began.elapsed(), reconcile, event);
+        // Two threads may come here out of order; the number only wakes readers.
+        self.next.send_if_modified(|known| {
+            let grows = next > *known;
+            *known = next.max(*known);
+            grows
+        });
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trace")
+            .field("is_on", &self.is_on())
+            .finish_non_exhaustive()
+    }
+}

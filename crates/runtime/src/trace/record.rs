@@ -1,0 +1,391 @@
+//! What a trace consists of.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+use super::change::FieldChange;
+use super::scope::ReconcileId;
+use crate::cache::Event;
+use crate::object::{Kind, ObjectKey};
+
+/// Something that happened, with its place in the order of all that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TraceRecord {
+    /// Counts all records of a trace from 0, without gaps.
+    pub sequence: u64,
+    /// When, from the beginning of the trace on the clock of tokio.
+    #[serde(serialize_with = "seconds")]
+    pub at: Duration,
+    /// The reconcile in which it happened. `None`: outside of all, or in a task that a reconciler spawned.
+    pub reconcile: Option<ReconcileId>,
+    /// What.
+    #[serde(flatten)]
+    pub event: TraceEvent,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[non_exhaustive]
+pub enum TraceEvent {
+    /// The cache learned of a change.
+    Observed(ObjectChange),
+    /// Something asked for a reconcile. Several that ask before it begins get one.
+    Queued {
+        /// Of which controller.
+        #[serde(serialize_with = "text")]
+        controller: Arc<str>,
+        /// Of which object.
+        #[serde(serialize_with = "text")]
+        key: ObjectKey,
+        /// Why.
+        cause: Cause,
+        /// How much later, if not at once.
+        #[serde(serialize_with = "maybe_seconds")]
+        after: Option<Duration>,
+    },
+    /// A reconcile begins. It covers everything that asked for it so far; what asks from now on leads to another one.
+    Began {
+        /// By which controller.
+        #[serde(serialize_with = "text")]
+        controller: Arc<str>,
+        /// Of which object.
+        #[serde(serialize_with = "text")]
+        key: ObjectKey,
+        /// How long it was ready before a worker took it.
+        #[serde(serialize_with = "seconds")]
+        waited: Duration,
+    },
+    /// Something was read from the cache.
+    Read(CacheRead),
+    /// A request was sent to the API server and answered, or not.
+    Called(ApiCall),
+    /// A log line was written.
+    Logged(LogLine),
+    /// A reconcile ended.
+    Ended {
+        /// By which controller.
+        #[serde(serialize_with = "text")]
+        controller: Arc<str>,
+        /// Of which object.
+        #[serde(serialize_with = "text")]
+        key: ObjectKey,
+        /// How.
+        outcome: Outcome,
+        /// Why it failed, if it did.
+        error: Option<String>,
+        /// How long it took.
+        #[serde(serialize_with = "seconds")]
+        took: Duration,
+    },
+    /// The API server called a webhook of this operator.
+    Webhook(WebhookCall),
+}
+
+/// What happened to an object, as the cache learned of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectChange {
+    /// Its kind.
+    #[serde(serialize_with = "text")]
+    pub kind: Kind,
+    /// Which.
+    #[serde(serialize_with = "text")]
+    pub key: ObjectKey,
+    /// Its uid: an object that is deleted and made again has another.
+    #[serde(serialize_with = "text")]
+    pub uid: Arc<str>,
+    /// The resourceVersion that the event brought.
+    pub revision: Option<u64>,
+    /// What happened.
+    pub change: Change,
+}
+
+impl ObjectChange {
+    pub(crate) fn of(kind: &Kind, event: &Event) -> Self {
+        let object = event.object();
+        ObjectChange {
+            kind: kind.clone(),
+            key: event.key().clone(),
+            uid: (&*object.uid()).into(),
+            revision: object.revision(),
+            change: Change::from(event),
+        }
+    }
+}
+
+/// What asked for a reconcile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Cause {
+    /// A watched object.
+    Object(ObjectChange),
+    /// A source of the controller's own: a timer, a channel.
+    Source,
+    /// The reconcile before, which ended so.
+    Again(Outcome),
+}
+
+/// What happened to a watched object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// It existed before the cache did.
+    Listed,
+    /// Nothing: a resync reports it again.
+    Resynced,
+    /// It is new.
+    Created,
+    /// It is another.
+    Updated,
+    /// It is gone.
+    Deleted,
+}
+
+impl Change {
+    /// As a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Change::Listed => "listed",
+            Change::Resynced => "resynced",
+            Change::Created => "created",
+            Change::Updated => "updated",
+            Change::Deleted => "deleted",
+        }
+    }
+}
+
+impl From<&Event> for Change {
+    fn from(event: &Event) -> Self {
+        match event {
+            Event::Added { initial: true, .. } => Change::Listed,
+            Event::Added { .. } => Change::Created,
+            Event::Updated { .. } if event.is_background() => Change::Resynced,
+            Event::Updated { .. } => Change::Updated,
+            Event::Deleted { .. } => Change::Deleted,
+        }
+    }
+}
+
+/// How a reconcile ended, under controller-runtime's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Done.
+    Success,
+    /// Again after a delay.
+    RequeueAfter,
+    /// Again soon.
+    Requeue,
+    /// It failed.
+    Error,
+}
+
+impl Outcome {
+    /// The name in metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Success => "success",
+            Outcome::RequeueAfter => "requeue_after",
+            Outcome::Requeue => "requeue",
+            Outcome::Error => "error",
+        }
+    }
+}
+
+/// A read from the cache. Reads through a [`Lister`](crate::cache::Lister) are not recorded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheRead {
+    /// Of which kind.
+    #[serde(serialize_with = "text")]
+    pub kind: Kind,
+    /// What was asked for.
+    #[serde(flatten)]
+    pub target: ReadTarget,
+    /// What the cache had.
+    pub found: Found,
+}
+
+/// What a read asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReadTarget {
+    /// One object.
+    #[serde(serialize_with = "text")]
+    Key(ObjectKey),
+    /// The objects of a namespace, or all of them.
+    List {
+        /// The namespace; all if `None`.
+        namespace: Option<String>,
+        /// The label selector; empty for everything.
+        selector: String,
+    },
+}
+
+/// What a read found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Found {
+    /// No object.
+    Nothing,
+    /// The object as it was at a revision. `None`: its resourceVersion is not a number.
+    Object(Option<u64>),
+    /// So many objects.
+    Objects(usize),
+}
+
+/// A request to the API server.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiCall {
+    /// `get`, `list`, `create`, `update`, `patch`, `apply`, `delete`, `deletecollection`; of a request that was sent past the client the
+    /// HTTP method.
+    #[serde(serialize_with = "text")]
+    pub verb: Arc<str>,
+    /// What it is about: `Deployment.apps shop/web`, with the subresource behind a slash; of a request that was sent past the client its
+    /// path.
+    pub target: String,
+    /// Whether nothing was to be changed.
+    pub dry_run: bool,
+    /// What was sent, as JSON. The contents of Secrets and tokens are left out, and a long text is cut.
+    pub sent: Option<String>,
+    /// The code of the answer; `None` if there was none.
+    pub code: Option<u16>,
+    /// Why it failed, if it did.
+    pub error: Option<String>,
+    /// The revision at which the cache had the object when the request was sent.
+    pub cached: Option<u64>,
+    /// The revision of the object in the answer.
+    pub revision: Option<u64>,
+    /// The fields in which the answer differs from what the cache had.
+    pub changes: Vec<FieldChange>,
+    /// How long it took.
+    #[serde(serialize_with = "seconds")]
+    pub took: Duration,
+}
+
+impl ApiCall {
+    /// Whether it asked for a change.
+    pub fn is_write(&self) -> bool {
+        !self.dry_run && !matches!(&*self.verb, "get" | "list" | "watch")
+    }
+
+    /// Whether it was a write after which the object was as before.
+    pub fn changed_nothing(&self) -> bool {
+        self.is_write() && self.error.is_none() && self.revision.is_some() && self.revision == self.cached
+    }
+}
+
+/// `patch Deployment.apps shop/web: 200, unchanged`
+impl fmt::Display for ApiCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: ", self.verb, self.target)?;
+        match (self.code, &self.error) {
+            (Some(code), Some(error)) => write!(f, "{code}: {error}"),
+            (None, Some(error)) => f.write_str(error),
+            (Some(code), None) if self.changed_nothing() => write!(f, "{code}, unchanged"),
+            (Some(code), None) => write!(f, "{code}"),
+            (None, None) => f.write_str("no answer"),
+        }
+    }
+}
+
+/// A log line that was written in a reconcile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LogLine {
+    /// `ERROR`, `WARN`, `INFO` or `DEBUG`.
+    pub level: &'static str,
+    /// The module that wrote it.
+    #[serde(serialize_with = "text")]
+    pub target: Arc<str>,
+    /// The message, and its fields behind it.
+    pub message: String,
+}
+
+/// A call of a webhook.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookCall {
+    /// The path that was called.
+    #[serde(serialize_with = "text")]
+    pub path: Arc<str>,
+    /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
+    pub operation: String,
+    /// The kind of the object.
+    pub kind: String,
+    /// Its namespace and name, as far as the request has them.
+    pub object: String,
+    /// Who sent the request.
+    pub user: String,
+    /// Whether it may go on.
+    pub allowed: bool,
+    /// The code and the message of the answer.
+    pub code: u16,
+    /// See `code`.
+    pub message: String,
+    /// How many operations its patch has.
+    pub patched: usize,
+    /// How long it took.
+    #[serde(serialize_with = "seconds")]
+    pub took: Duration,
+}
+
+impl TraceRecord {
+    /// How many bytes it takes, near enough: what strings and lists hold, and what every record has.
+    pub(super) fn bytes(&self) -> usize {
+        // A record, the two counts of its `Arc`, and its place in the ring.
+        const FIXED: usize = size_of::<TraceRecord>() + 3 * size_of::<usize>();
+        let held = match &self.event {
+            TraceEvent::Observed(change) => change.bytes(),
+            TraceEvent::Queued { key, cause, .. } => {
+                let caused = match cause {
+                    Cause::Object(change) => change.bytes(),
+                    _ => 0,
+                };
+                key.as_str().len() + caused
+            }
+            TraceEvent::Began { key, .. } => key.as_str().len(),
+            TraceEvent::Read(read) => match &read.target {
+                ReadTarget::Key(key) => key.as_str().len(),
+                ReadTarget::List { namespace, selector } => namespace.as_ref().map_or(0, String::len) + selector.len(),
+            },
+            TraceEvent::Called(call) => {
+                let texts = [call.sent.as_deref(), call.error.as_deref()];
+                let texts: usize = texts.into_iter().flatten().map(str::len).sum();
+                call.verb.len() + call.target.len() + texts + call.changes.iter().map(FieldChange::bytes).sum::<usize>()
+            }
+            TraceEvent::Logged(line) => line.target.len() + line.message.len(),
+            TraceEvent::Ended { key, error, .. } => key.as_str().len() + error.as_ref().map_or(0, String::len),
+            TraceEvent::Webhook(call) => [&call.operation, &call.kind, &call.object, &call.user, &call.message]
+                .into_iter()
+                .map(String::len)
+                .sum(),
+        };
+        FIXED + held
+    }
+}
+
+impl ObjectChange {
+    fn bytes(&self) -> usize {
+        self.key.as_str().len() + self.uid.len()
+    }
+}
+
+fn text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+fn seconds<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(value.as_secs_f64())
+}
+
+#[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
+fn maybe_seconds<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.map(|value| value.as_secs_f64()).serialize(serializer)
+}

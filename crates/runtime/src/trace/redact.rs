@@ -1,0 +1,138 @@
+//! What must not enter a trace: the contents of Secrets, and tokens. They are left out when something is recorded, not when it is shown.
+
+use serde_json::Value;
+
+use super::change::FieldChange;
+use crate::object::Kind;
+
+/// As many bytes of what was sent are kept.
+const MOST_SENT: usize = 4096;
+
+/// What stands for something that is left out.
+const REDACTED: &str = "(redacted)";
+
+/// A body as it is recorded. Only what is known to be harmless is: a patch of a Secret that is no object is left out whole.
+pub(crate) fn sent(kind: &Kind, body: &[u8]) -> Option<String> {
+    if body.is_empty() {
+        return None;
+    }
+    if !is_confidential(kind) {
+        return Some(cut(&String::from_utf8_lossy(body)));
+    }
+    let Ok(Value::Object(mut object)) = serde_json::from_slice(body) else {
+        return Some(REDACTED.to_owned());
+    };
+    for member in ["data", "stringData", "spec", "status"] {
+        if let Some(value) = object.get_mut(member) {
+            redact(value);
+        }
+    }
+    if let Some(annotations) = object
+        .get_mut("metadata")
+        .and_then(|metadata| metadata.get_mut("annotations"))
+    {
+        redact(annotations);
+    }
+    Some(cut(&Value::Object(object).to_string()))
+}
+
+/// The fields that changed. Of Secrets and tokens it is said which, not from what to what.
+pub(crate) fn changes(kind: &Kind, before: &Value, after: &Value) -> Vec<FieldChange> {
+    let mut changes = FieldChange::between(before, after);
+    if is_confidential(kind) {
+        let harmless = [
+            "metadata.name",
+            "metadata.labels",
+            "metadata.ownerReferences",
+            "metadata.finalizers",
+        ];
+        for change in &mut changes {
+            if !harmless.iter().any(|path| change.path.starts_with(path)) {
+                REDACTED.clone_into(&mut change.before);
+                REDACTED.clone_into(&mut change.after);
+            }
+        }
+    }
+    changes
+}
+
+/// Secrets, and what is asked of the groups that deal in tokens and certificates.
+fn is_confidential(kind: &Kind) -> bool {
+    (kind.group().is_empty() && kind.plural() == "secrets") || kind.group() == "authentication.k8s.io"
+}
+
+/// Names stay, values go.
+fn redact(value: &mut Value) {
+    match value {
+        Value::Object(members) => members.values_mut().for_each(redact),
+        Value::Array(items) => items.iter_mut().for_each(redact),
+        Value::Null => {}
+        other => *other = REDACTED.into(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= MOST_SENT {
+        return text.to_owned();
+    }
+    let end = (0..=MOST_SENT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}… ({} bytes)", &text[..end], text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::authentication::v1::TokenReview;
+    use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_contents_of_a_secret_are_left_out_wherever_they_stand() {
+        let secret = Kind::of::<Secret>();
+        let body = json!({
+            "metadata": { "name": "door", "annotations": { "kubectl.kubernetes.io/last-applied-configuration": "sesame" } },
+            "data": { "key": "sesame" }, "stringData": { "other": "sesame" },
+        });
+        let recorded = sent(&secret, body.to_string().as_bytes()).unwrap();
+        assert!(
+            !recorded.contains("sesame") && recorded.contains("door") && recorded.contains("\"key\""),
+            "{recorded}"
+        );
+        let patch = json!([{ "op": "replace", "path": "/data/key", "value": "sesame" }]);
+        assert_eq!(sent(&secret, patch.to_string().as_bytes()).unwrap(), REDACTED);
+        let changed = changes(
+            &secret,
+            &json!({ "data": { "key": "sesame" }, "metadata": { "labels": { "a": "1" } } }),
+            &json!({ "data": { "key": "other sesame" }, "metadata": { "labels": { "a": "2" } } }),
+        );
+        let changed: Vec<_> = changed.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            changed,
+            [
+                "data.key from (redacted) to (redacted)",
+                "metadata.labels.a from \"1\" to \"2\""
+            ]
+        );
+    }
+
+    #[test]
+    fn tokens_that_are_asked_about_are_left_out() {
+        let body = json!({ "kind": "TokenReview", "spec": { "token": "sesame" } }).to_string();
+        let recorded = sent(&Kind::of::<TokenReview>(), body.as_bytes()).unwrap();
+        assert!(!recorded.contains("sesame"), "{recorded}");
+    }
+
+    #[test]
+    fn other_bodies_are_kept_up_to_a_length() {
+        let kind = Kind::of::<ConfigMap>();
+        assert_eq!(sent(&kind, b"{\"a\":1}").unwrap(), "{\"a\":1}");
+        assert_eq!(sent(&kind, b""), None);
+        let long = "ü".repeat(MOST_SENT);
+        let recorded = sent(&kind, long.as_bytes()).unwrap();
+        assert!(
+            recorded.len() < MOST_SENT + 32 && recorded.ends_with("(8192 bytes)"),
+            "{recorded}"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Requests that a reconciler sends past the client, through [`Client::kube`](crate::client::Client::kube).
+
+use std::time::Duration;
+
+use http::{Request, Response};
+use kube::client::Body;
+use tokio::time::Instant;
+
+use super::Trace;
+use super::record::{ApiCall, TraceEvent};
+
+/// Marks a request that the client records itself, with more than its path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TracedByClient;
+
+/// A client that sends through `client` and records what nobody else does.
+pub(crate) fn traced(client: kube::Client, trace: &Trace) -> kube::Client {
+    if !trace.is_on() {
+        return client;
+    }
+    let namespace = client.default_namespace().to_owned();
+    let trace = trace.clone();
+    let send = tower::service_fn(move |request: Request<Body>| {
+        let (client, trace) = (client.clone(), trace.clone());
+        async move {
+            let is_recorded = request.extensions().get::<TracedByClient>().is_some();
+            if is_recorded {
+                return client.send(request).await;
+            }
+            let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+            let began = Instant::now();
+            let answer = client.send(request).await;
+            trace.record(|| TraceEvent::Called(called(method.as_str(), path, &answer, began.elapsed())));
+            answer
+        }
+    });
+    kube::Client::new(send, namespace)
+}
+
+fn called<E: std::fmt::Display>(
+    method: &str,
+    path: String,
+    answer: &Result<Response<Body>, E>,
+    took: Duration,
+) -> ApiCall {
+    let (code, error) = match answer {
+        Ok(response) => {
+            let status = response.status();
+            let failed = !status.is_success() && !status.is_informational();
+            let reason = failed.then(|| status.canonical_reason().unwrap_or("it failed").to_owned());
+            (Some(status.as_u16()), reason)
+        }
+        Err(error) => (None, Some(error.to_string())),
+    };
+    ApiCall {
+        verb: method.to_lowercase().into(),
+        target: path,
+        dry_run: false,
+        sent: None,
+        code,
+        error,
+        cached: None,
+        revision: None,
+        changes: Vec::new(),
+        took,
+    }
+}
