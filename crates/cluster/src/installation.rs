@@ -11,10 +11,12 @@ use crate::definitions::labelled;
 use crate::delete::DeletionTarget;
 use crate::delete::wait_for_deletions;
 use crate::inventory::{is_member, keep_membership};
+use crate::local_extension::LocalExtension;
 use crate::progress::Progress;
 use crate::{ApplyOutcome, Cluster, Reference};
 
-/// The annotation of webhook configurations that are there for a run alone: without the run their calls would fail.
+/// The annotation of what is there for a run alone: webhook configurations, whose calls would fail without the run, and how the
+/// cluster reaches an aggregated API on this machine.
 const MADE_FOR_RUN: &str = "kubewright.dev/made-for-run";
 
 /// How long a definition that is being deleted may take to go.
@@ -32,11 +34,13 @@ pub struct Installation {
 
 /// Which objects of an installation a run applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
+pub struct Scope<'a> {
     /// Whether the API server is ours and gets everything, the operator's rights included.
     pub is_embedded: bool,
     /// Whether the operator serves its webhooks.
     pub has_webhooks: bool,
+    /// Where its aggregated API is served, if it is.
+    pub extension: Option<&'a LocalExtension>,
 }
 
 /// What applying an installation changed.
@@ -59,7 +63,7 @@ impl InstallationChanges {
     }
 }
 
-impl Scope {
+impl Scope<'_> {
     /// The objects of an installation that belong to a run. The manager itself runs here.
     fn objects(self, project: &str, bundle: &Bundle) -> BTreeMap<Reference, Value> {
         let definitions = bundle
@@ -70,12 +74,24 @@ impl Scope {
         let named = definitions
             .chain(others)
             .filter_map(|object| Some((Reference::of(&object)?, object)));
-        named.filter(|(reference, _)| self.has(reference)).collect()
+        let mut objects: BTreeMap<Reference, Value> = named.filter(|(reference, _)| self.has(reference)).collect();
+        if let Some(extension) = self.extension {
+            let api_services = objects.iter_mut().filter(|(reference, _)| reference.is_api_service());
+            api_services.for_each(|(_, object)| extension.redirect(object));
+            let service = extension
+                .object()
+                .and_then(|object| Some((Reference::of(&object)?, object)));
+            objects.extend(service);
+        }
+        objects
     }
 
     fn has(self, reference: &Reference) -> bool {
         if reference.is_webhooks() {
             return self.has_webhooks;
+        }
+        if reference.is_api_service() {
+            return self.extension.is_some();
         }
         reference.is_definition() || self.is_embedded && !reference.is("apps", "Deployment")
     }
@@ -88,7 +104,7 @@ impl Installation {
     }
 
     /// Whether this installation is the one that was applied last.
-    pub fn is_same(&self, project: &str, bundle: &Bundle, scope: Scope) -> bool {
+    pub fn is_same(&self, project: &str, bundle: &Bundle, scope: Scope<'_>) -> bool {
         self.applied == scope.objects(project, bundle)
     }
 
@@ -98,7 +114,7 @@ impl Installation {
         cluster: &Cluster,
         project: &str,
         bundle: &Bundle,
-        scope: Scope,
+        scope: Scope<'_>,
         progress: &Progress,
     ) -> Result<InstallationChanges, Box<dyn Error>> {
         let wanted = scope.objects(project, bundle);
@@ -109,7 +125,10 @@ impl Installation {
         let mut objects = Vec::new();
         for (reference, object) in differing {
             match self.prepared(cluster, reference, object, scope).await {
-                Ok(object) => objects.push(object),
+                Ok(Some(object)) => objects.push(object),
+                Ok(None) => progress.note(format!(
+                    "{reference} stays as it is, and so does who answers for it: it was there before this run"
+                )),
                 // Kinds of other operators are not served here.
                 Err(crate::Error::NoKind { .. }) if scope.is_embedded => {
                     progress.note(format!(
@@ -138,44 +157,49 @@ impl Installation {
         Ok(changes)
     }
 
-    /// The object as it is sent. In a cluster that others use, webhook configurations that are only there for a run hold nobody up
-    /// and go with it.
+    /// The object as it is sent; `None` if it is somebody else's and not this run's to change. In a cluster that others use, what is
+    /// only there for a run goes with it, and webhook configurations among that hold nobody up.
     async fn prepared(
         &self,
         cluster: &Cluster,
         reference: &Reference,
         object: &Value,
-        scope: Scope,
-    ) -> Result<Value, crate::Error> {
+        scope: Scope<'_>,
+    ) -> Result<Option<Value>, crate::Error> {
         cluster.kind(reference).await?;
         let mut object = object.clone();
         if scope.is_embedded {
-            if reference.is("apiregistration.k8s.io", "APIService") {
-                // The program runs on this machine, with a certificate that nobody can verify.
-                object["spec"]["insecureSkipTLSVerify"] = true.into();
-            }
-            return Ok(object);
+            return Ok(Some(object));
         }
         let live = cluster.get(reference).await?;
         if let Some(live) = &live {
             keep_membership(live, &mut object);
         }
-        let is_ours = reference.is_webhooks() && live.is_none_or(|live| is_made_for_run(&live));
+        let leads_here = !reference.is_webhooks() && !reference.is_definition();
+        let is_ours = !reference.is_definition() && live.is_none_or(|live| is_made_for_run(&live));
+        if leads_here && !is_ours {
+            return Ok(None);
+        }
         if is_ours && let Some(metadata) = object["metadata"].as_object_mut() {
             let annotations = metadata
                 .entry("annotations")
                 .or_insert_with(|| Value::Object(serde_json::Map::new()));
             annotations[MADE_FOR_RUN] = "true".into();
-            let webhooks = object["webhooks"].as_array_mut().into_iter().flatten();
+            let webhooks = object
+                .get_mut("webhooks")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten();
             for webhook in webhooks.filter_map(Value::as_object_mut) {
                 webhook.insert("failurePolicy".to_owned(), "Ignore".into());
             }
         }
-        Ok(object)
+        Ok(Some(object))
     }
 
     /// Deletes what was created for the run alone.
     pub async fn clean_up(&self, cluster: &Cluster, progress: &Progress) {
+        // By group, and the core's comes last: an APIService goes before the Service that it names.
         for reference in &self.made {
             match delete_made(cluster, reference).await {
                 Ok(true) => progress.note(format!("{reference} deleted: it was there for this run")),
@@ -219,7 +243,7 @@ fn in_order(objects: Vec<Value>, bundle: &Bundle) -> Vec<Value> {
 
 /// Deletes what is no longer rendered. Definitions stay, since users' objects would go with them, and so does what was deployed:
 /// the manager in the cluster still answers it.
-async fn delete_unrendered(cluster: &Cluster, reference: &Reference, scope: Scope) -> Result<String, crate::Error> {
+async fn delete_unrendered(cluster: &Cluster, reference: &Reference, scope: Scope<'_>) -> Result<String, crate::Error> {
     if reference.is_definition() || reference.is_namespace() {
         return Ok(format!("{reference} is no longer rendered and stays"));
     }

@@ -31,6 +31,7 @@ mod error;
 pub mod installation;
 pub mod inventory;
 pub mod kubeconfig;
+pub mod local_extension;
 mod output;
 pub mod ports;
 mod prepare;

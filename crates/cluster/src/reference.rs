@@ -61,6 +61,11 @@ impl Reference {
         self.is("", "Namespace")
     }
 
+    /// Whether it is an `APIService`.
+    pub fn is_api_service(&self) -> bool {
+        self.is("apiregistration.k8s.io", "APIService")
+    }
+
     /// Whether it is a webhook configuration.
     pub fn is_webhooks(&self) -> bool {
         let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];

@@ -92,6 +92,7 @@ impl DemoEnvironment {
         let scope = Scope {
             is_embedded: true,
             has_webhooks: true,
+            extension: None,
         };
         let mut installation = Installation::default();
         let changes = installation

@@ -24,16 +24,26 @@ use crate::wire::status::{Result, Status};
 const MESSAGE: usize = 2048;
 
 pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
+    read(
+        call,
+        call.target.namespace,
+        call.target.name,
+        call.query.text("container"),
+    )
+}
+
+/// Answers with the log of a container of a Pod, as the query says.
+pub(super) fn read(call: &Call<'_>, namespace: &str, name: &str, container: &str) -> Result<HandlerOutput> {
+    let pods = BuiltInId::Pods.resource();
     // The watcher begins before the Pod is read, so that no change of it is missed.
-    let (_, watcher) = call
-        .server
-        .store
-        .snapshot_and_watch(call.resource().table, Some(call.target.namespace));
-    let record = call.existing()?;
-    let pod = object::to_value(call.resource(), &record, record.revision);
-    let options = LogOptions::parse(call.query, call.target.name, call.server.clock.now())?;
-    let container = container(&pod, call.query.text("container"))?;
-    let Some(log) = log(call, &pod, &container, options)? else {
+    let (_, watcher) = call.server.store.snapshot_and_watch(pods.table, Some(namespace));
+    let key = object::key(namespace, name);
+    let record = call.server.store.get(pods.table, &key);
+    let record = record.ok_or_else(|| Status::not_found(pods.about(), name))?;
+    let pod = object::to_value(pods, &record, record.revision);
+    let options = LogOptions::parse(call.query, name, call.server.clock.now())?;
+    let container = self::container(&pod, container)?;
+    let Some(log) = log(call, (namespace, name), &pod, &container, options)? else {
         return Ok(HandlerOutput::Response(nobody_to_ask()));
     };
     let mut cursor = LogCursor::new(log, options);
@@ -45,9 +55,9 @@ pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
         let following = FollowedLog {
             cursor,
             watcher: Some(watcher),
-            resource: Arc::clone(&call.target.resource),
+            resource: Arc::clone(pods),
             uid: record.uid.to_string(),
-            key: call.key(),
+            key,
             has_ended: ended(&pod, &container),
             container,
         };
@@ -82,8 +92,14 @@ fn as_messages(handshake: Handshake<'_>, text: BoxStream<'static, Bytes>) -> Res
 }
 
 /// The log that is asked for; `None` if the Pod is not bound to a node yet.
-fn log(call: &Call<'_>, pod: &Value, container: &str, options: LogOptions) -> Result<Option<Arc<Log>>> {
-    let (logs, namespace, name) = (&call.server.logs, call.target.namespace, call.target.name);
+fn log(
+    call: &Call<'_>,
+    (namespace, name): (&str, &str),
+    pod: &Value,
+    container: &str,
+    options: LogOptions,
+) -> Result<Option<Arc<Log>>> {
+    let logs = &call.server.logs;
     let node = pod.pointer("/spec/nodeName").and_then(Value::as_str);
     let current = logs.current(namespace, name, container);
     if node.is_none_or(str::is_empty) && current.is_none() {

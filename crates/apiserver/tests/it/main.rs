@@ -11,6 +11,7 @@ mod hostile;
 mod in_process;
 mod kubectl;
 mod logs;
+mod node_proxy;
 mod options;
 mod port_forward;
 mod protobuf;

@@ -286,7 +286,11 @@ async fn what_cannot_be_reached_is_told_in_words() {
             503,
             "the containers of Pod \"simulated\" are simulated",
         ),
-        ("/api/v1/nodes/n/proxy/".to_owned(), 501, "has no kubelet"),
+        (
+            "/api/v1/nodes/n/proxy/".to_owned(),
+            503,
+            "error trying to reach service: dial tcp 10.0.0.1:10250: connect: connection refused",
+        ),
         ("/api/v1/nodes/none/proxy/".to_owned(), 404, "nodes \"none\" not found"),
     ] {
         let (status, message) = refusal(&server, &path).await;

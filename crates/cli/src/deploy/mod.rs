@@ -1,5 +1,6 @@
 //! `kubewright deploy`: brings the operator to a cluster and waits until it runs there.
 
+mod available;
 mod restart;
 mod rollout;
 
@@ -209,6 +210,8 @@ impl DeployRun<'_> {
             .filter(|applied| applied.reference.is("apps", "Deployment"))
             .cloned()
             .collect();
+        let references = applied.iter().map(|applied| &applied.reference);
+        let api_services: Vec<_> = references.filter(|it| it.is_api_service()).cloned().collect();
         print_objects(output, self.progress, applied);
         for deployment in &deployments {
             if !self.arguments.no_restart && restart::is_needed(deployment) {
@@ -219,6 +222,9 @@ impl DeployRun<'_> {
         if !self.arguments.no_wait {
             for deployment in &deployments {
                 rollout::wait(self.cluster, deployment, bundle, self.arguments.timeout, self.progress).await?;
+            }
+            for api_service in &api_services {
+                available::wait(self.cluster, api_service, self.arguments.timeout, self.progress).await?;
             }
         }
         for deployment in &deployments {

@@ -14,6 +14,7 @@ use kubewright_cluster::{denials, ports};
 use kubewright_system::signals::{Received, Signals};
 use tokio::task::JoinHandle;
 
+use super::extension::ServedExtension;
 use super::process::{Process, StartOptions, exit_code, told};
 use super::target_cluster::TargetCluster;
 use super::watch::{Changes, stamp};
@@ -44,7 +45,9 @@ struct Session<'a> {
     installation: Installation,
     signals: Signals,
     /// What goes on beside the operator.
-    aside: Option<JoinHandle<()>>,
+    aside: Vec<JoinHandle<()>>,
+    /// Its aggregated API.
+    extension: Option<ServedExtension>,
     /// The webhooks that the running operator takes.
     webhooks: Vec<Reference>,
     applying: Option<JoinHandle<()>>,
@@ -85,7 +88,8 @@ pub(super) async fn run(
         place: &place,
         installation: Installation::default(),
         signals,
-        aside: None,
+        aside: Vec::new(),
+        extension: None,
         webhooks: Vec::new(),
         applying: None,
     };
@@ -253,7 +257,7 @@ impl Session<'_> {
         if self.arguments.no_install {
             return Ok(());
         }
-        let scope = self.scope(bundle);
+        self.prepare_extension(bundle).await?;
         let is_first = self.installation.is_empty();
         let step = self.progress.step(if is_first {
             "Installing"
@@ -261,6 +265,7 @@ impl Session<'_> {
             "Applying what changed"
         });
         let project = self.project.name();
+        let scope = Self::scope_of(self.arguments, self.place, self.extension.as_ref(), bundle);
         let changes = self
             .installation
             .apply(&self.place.cluster, project, bundle, scope, self.progress)
@@ -274,11 +279,60 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn scope(&self, bundle: &Bundle) -> Scope {
+    /// Finds out where the aggregated API is served, if there is one, and makes its certificate.
+    async fn prepare_extension(&mut self, bundle: &Bundle) -> Result<(), Box<dyn Error>> {
+        if !extension::is_served(bundle) {
+            self.extension = None;
+            return Ok(());
+        }
+        if self.extension.as_ref().is_some_and(|extension| extension.fits(bundle)) {
+            return Ok(());
+        }
+        let reached_at = match &self.place.embedded {
+            Some(_) => None,
+            None => Some((
+                extension::namespace(&self.place.cluster, bundle).await,
+                self.extension_host().await,
+            )),
+        };
+        self.extension = ServedExtension::prepare(bundle, &self.arguments.flags, reached_at)?;
+        Ok(())
+    }
+
+    /// The name or address at which the cluster reaches this machine.
+    async fn extension_host(&self) -> String {
+        if let Some(host) = &self.arguments.webhook_host {
+            return host.clone();
+        }
+        let found = match &self.place.server {
+            Some(server) => webhook_host::find(server).await,
+            None => None,
+        };
+        let Some(WebhookHost { host, why }) = found else {
+            return "localhost".to_owned();
+        };
+        self.progress.note(format!(
+            "the aggregated API is found at {host}, {why} (--webhook-host says another)"
+        ));
+        host
+    }
+
+    fn scope(&self, bundle: &Bundle) -> Scope<'_> {
+        Self::scope_of(self.arguments, self.place, self.extension.as_ref(), bundle)
+    }
+
+    /// What belongs to a run; by its parts, so that the installation can be changed meanwhile.
+    fn scope_of<'e>(
+        arguments: &Arguments,
+        place: &TargetCluster,
+        extension: Option<&'e ServedExtension>,
+        bundle: &Bundle,
+    ) -> Scope<'e> {
         let has_any = bundle.objects.iter().any(|object| object["webhooks"].is_array());
         Scope {
-            is_embedded: self.place.embedded.is_some(),
-            has_webhooks: has_any && self.serves_webhooks(),
+            is_embedded: place.embedded.is_some(),
+            has_webhooks: has_any && serves_webhooks(&arguments.flags),
+            extension: extension.map(|extension| &extension.local),
         }
     }
 
@@ -288,15 +342,6 @@ impl Session<'_> {
         references
             .filter(|reference| has_any && reference.is_webhooks())
             .collect()
-    }
-
-    /// As kubebuilder's scaffold has it, webhooks can be switched off.
-    fn serves_webhooks(&self) -> bool {
-        let words = &self.arguments.flags;
-        let is_zero = |word: &String| word.trim_start_matches('-') == "webhook-port=0";
-        let is_zero_apart = |pair: &[String]| pair[0].trim_start_matches('-') == "webhook-port" && pair[1] == "0";
-        let is_off = std::env::var_os("ENABLE_WEBHOOKS").is_some_and(|value| value == "false");
-        !is_off && !words.iter().any(is_zero) && !words.windows(2).any(is_zero_apart)
     }
 
     /// Starts the operator.
@@ -311,7 +356,12 @@ impl Session<'_> {
         self.finish_aside();
         if let (Some(embedded), Some(account)) = (&self.place.embedded, account(&built.bundle)) {
             let telling = denials::tell(embedded.server().clone(), account, self.progress.clone());
-            self.aside = Some(tokio::spawn(telling));
+            self.aside.push(tokio::spawn(telling));
+        }
+        if self.extension.is_some() {
+            let (cluster, bundle) = (Arc::clone(&self.place.cluster), built.bundle.clone());
+            self.aside
+                .push(tokio::spawn(extension::tell(cluster, bundle, self.progress.clone())));
         }
         self.webhooks = self.webhooks_of(&built.bundle);
         self.apply_samples();
@@ -321,17 +371,11 @@ impl Session<'_> {
     async fn how_to_start(&self, bundle: &Bundle) -> Result<StartOptions, Box<dyn Error>> {
         let mut flags = self.arguments.flags.clone();
         flags.extend(self.webhook_host(bundle).await);
-        match &self.place.embedded {
-            Some(embedded) if extension::is_served(bundle) => {
-                if let Some(port) = extension::port(&mut flags) {
-                    extension::register(embedded, bundle, port);
-                }
+        if let Some(extension) = &self.extension {
+            flags.extend_from_slice(extension.flags());
+            if let Some(embedded) = &self.place.embedded {
+                extension.register(embedded, bundle);
             }
-            None if extension::is_served(bundle) => self.progress.note(
-                "the aggregated API is not registered: the cluster does not reach this machine by a Service (`kubewright run \
-                 --embedded` serves it here, `kubewright deploy` there)",
-            ),
-            _ => {}
         }
         for (flag, told) in ports::flags(&flags, self.scope(bundle).has_webhooks) {
             self.progress.note(told);
@@ -451,7 +495,7 @@ impl Session<'_> {
     }
 
     fn finish_aside(&mut self) {
-        for task in [self.aside.take(), self.applying.take()].into_iter().flatten() {
+        for task in self.aside.drain(..).chain(self.applying.take()) {
             task.abort();
         }
     }
@@ -508,6 +552,14 @@ async fn build(project: &Project, progress: &Progress) -> Result<Built, Box<dyn 
         Ok(Built { binary, bundle })
     });
     Ok(building.await??)
+}
+
+/// As kubebuilder's scaffold has it, webhooks can be switched off.
+fn serves_webhooks(words: &[String]) -> bool {
+    let is_zero = |word: &String| word.trim_start_matches('-') == "webhook-port=0";
+    let is_zero_apart = |pair: &[String]| pair[0].trim_start_matches('-') == "webhook-port" && pair[1] == "0";
+    let is_off = std::env::var_os("ENABLE_WEBHOOKS").is_some_and(|value| value == "false");
+    !is_off && !words.iter().any(is_zero) && !words.windows(2).any(is_zero_apart)
 }
 
 /// The namespaces that the manager watches according to its Deployment.

@@ -1,5 +1,7 @@
 //! The command as a user meets it. What compiles whole projects is apart: `scaffolded_projects` and `walkthroughs`.
 
+#[cfg(unix)]
+mod aggregated;
 mod apiserver;
 mod book;
 mod cel;

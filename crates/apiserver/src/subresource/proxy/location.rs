@@ -58,7 +58,7 @@ impl Location {
 }
 
 /// The parts of `[scheme:]name[:port]`; `None` for anything else.
-fn split(id: &str) -> Option<(&str, &str, &str)> {
+pub(super) fn split(id: &str) -> Option<(&str, &str, &str)> {
     let parts: Vec<&str> = id.split(':').collect();
     let (scheme, name, port) = match parts[..] {
         [name] => ("", name, ""),
@@ -197,38 +197,6 @@ pub(super) fn of_service(call: &Call<'_>) -> Result<Location> {
     Err(refusal.unwrap_or_else(none))
 }
 
-/// The refusal of a request for a node.
-pub(super) fn of_node(call: &Call<'_>) -> Box<Status> {
-    let id = call.target.name;
-    let Some((_, name, _)) = split(id) else {
-        return Status::bad_request(format!("invalid node request {}", quote(id)));
-    };
-    let Some(node) = stored(call, BuiltInId::Nodes, name) else {
-        return Status::not_found(call.resource().about(), name);
-    };
-    match node_address(&node).map(str::parse::<IpAddr>) {
-        None => {
-            let why = "no preferred addresses found; known addresses: []";
-            return Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why);
-        }
-        Some(Ok(ip)) if !is_global_unicast(&ip) => return Status::bad_request("address not allowed"),
-        Some(_) => {}
-    }
-    let name = quote(name);
-    let message = format!("nodes/proxy: node {name} of the embedded API server has no kubelet to pass requests on to");
-    Status::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", message)
-}
-
-/// The address by which upstream would reach the kubelet of a node.
-fn node_address(node: &Value) -> Option<&str> {
-    let addresses = node.pointer("/status/addresses").and_then(Value::as_array)?;
-    let kinds = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
-    kinds.iter().find_map(|kind| {
-        let found = addresses.iter().find(|address| text(address, "type") == *kind)?;
-        Some(text(found, "address"))
-    })
-}
-
 /// A Pod, and how long a connection to it may last.
 fn find(call: &Call<'_>, namespace: &str, name: &str) -> Option<(Value, PodIdentity, ConnectionLife)> {
     let (record, life) = ConnectionLife::of(call, namespace, name)?;
@@ -241,7 +209,7 @@ fn find(call: &Call<'_>, namespace: &str, name: &str) -> Option<(Value, PodIdent
     Some((pod, identity, life))
 }
 
-fn stored(call: &Call<'_>, id: BuiltInId, key: &str) -> Option<Value> {
+pub(super) fn stored(call: &Call<'_>, id: BuiltInId, key: &str) -> Option<Value> {
     let resource = id.resource();
     let record = call.server.store.get(resource.table, key)?;
     Some(object::to_value(resource, &record, record.revision))
@@ -281,12 +249,12 @@ fn subset(slice: &Value) -> Value {
     serde_json::json!({ "addresses": addresses.collect::<Vec<Value>>(), "ports": slice.get("ports") })
 }
 
-fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Whether Go's `IsGlobalUnicast` says so.
-fn is_global_unicast(ip: &IpAddr) -> bool {
+pub(super) fn is_global_unicast(ip: &IpAddr) -> bool {
     let is_link_local = match ip {
         IpAddr::V4(ip) => ip.is_link_local() || ip.is_broadcast(),
         IpAddr::V6(ip) => ip.is_unicast_link_local(),

@@ -2,11 +2,13 @@
 //! does: streamed both ways, with the answers' links leading back through the proxy.
 //!
 //! The one way to a port is `stream::containers`: nothing is ever reached but what the Pod's own processes listen on, or what a test
-//! registered for it. Nodes have no kubelet to pass requests on to.
+//! registered for it. Of nodes, those that are simulated have a kubelet that answers here; nothing listens on any other port of a node.
 
 mod forward;
 mod html;
+mod kubelet;
 mod location;
+mod node;
 mod rewrite;
 mod tls;
 mod upgrade;
@@ -14,6 +16,7 @@ mod upgrade;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 
 use self::location::Location;
+use self::node::NodeLocation;
 use crate::registry::BuiltInId;
 use crate::request::HandlerOutput;
 use crate::request::call::Call;
@@ -26,7 +29,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<HandlerOutput> {
     let location = match call.resource().id() {
         Some(BuiltInId::Pods) => location::of_pod(call)?,
         Some(BuiltInId::Services) => location::of_service(call)?,
-        _ => return Err(location::of_node(call)),
+        _ => return of_node(call),
     };
     let path = location::path(call);
     if is_upgrade(call.headers) {
@@ -34,12 +37,30 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<HandlerOutput> {
             .await
             .map(HandlerOutput::Response);
     }
-    if path.is_empty() && matches!(*call.method(), Method::GET | Method::HEAD) {
+    if is_without_slash(call, &path) {
         return Ok(HandlerOutput::Response(with_slash(call)));
     }
     forward::answer(call, location, &path)
         .await
         .map(HandlerOutput::Response)
+}
+
+/// Answers a request for a node.
+fn of_node(call: &Call<'_>) -> Result<HandlerOutput> {
+    let location = node::locate(call)?;
+    let path = location::path(call);
+    if is_without_slash(call, &path) && !is_upgrade(call.headers) {
+        return Ok(HandlerOutput::Response(with_slash(call)));
+    }
+    match location {
+        NodeLocation::Kubelet(name) => Ok(kubelet::answer(call, &name, &path)),
+        NodeLocation::Closed(address) => Err(unreachable(&format!("dial tcp {address}: connect: connection refused"))),
+    }
+}
+
+/// Whether a page is asked for whose links would lead elsewhere.
+fn is_without_slash(call: &Call<'_>, path: &str) -> bool {
+    path.is_empty() && matches!(*call.method(), Method::GET | Method::HEAD)
 }
 
 /// Leads a browser to the path with a slash at its end, against which it resolves the links of a page.
