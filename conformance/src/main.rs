@@ -15,6 +15,7 @@ use kubewright_conformance::corpus::{Corpus, home};
 use kubewright_conformance::decisions;
 use kubewright_conformance::embedded::replay_embedded;
 use kubewright_conformance::fuzz::campaign;
+use kubewright_conformance::fuzz::tally::by_frequency;
 use kubewright_conformance::fuzz::weights::Class;
 use kubewright_conformance::kubectl;
 use kubewright_conformance::operators;
@@ -381,6 +382,9 @@ fn fuzz(
     for (signature, count) in tally.by_frequency() {
         let known = signature.known.map(|known| format!(" ({})", known.heading()));
         println!("{count:5}  {}{}", signature.text, known.unwrap_or_default());
+    }
+    for (signature, count) in by_frequency(&tally.varied) {
+        println!("{count:5}  {} (the real server varies)", signature.text);
     }
     println!("\n{tally}");
     println!("small cases are in {}", settings.out.display());

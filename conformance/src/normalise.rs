@@ -32,6 +32,11 @@ use text::Texts;
 
 /// The transcript of a played case.
 pub fn transcript(file: &CaseFile, variant: &Variant, played: &PlayedCase) -> Value {
+    transcript_of(file, variant, played, !file.calls_webhooks())
+}
+
+/// The transcript of a played case. Unless it is `timed`, it does not depend on whether a second ended between two writes.
+pub fn transcript_of(file: &CaseFile, variant: &Variant, played: &PlayedCase, timed: bool) -> Value {
     let source = written(file, variant);
     let steps = Value::Array(played.steps.clone());
     let revisions = Revisions::collect(&steps, &source);
@@ -40,7 +45,7 @@ pub fn transcript(file: &CaseFile, variant: &Variant, played: &PlayedCase) -> Va
         source: &source,
         revisions,
         texts,
-        real_time: file.calls_webhooks(),
+        timed,
         ports: ports(&played.places),
         numbered: BTreeMap::new(),
     };
@@ -62,8 +67,8 @@ struct Normaliser<'a> {
     source: &'a str,
     revisions: Revisions,
     texts: Texts,
-    /// Whether the case takes real time, so that a second may end between two writes.
-    real_time: bool,
+    /// Whether no second ended between two writes, so that the order of managers by time is the same in every run.
+    timed: bool,
     /// The ports of the webhook process, with their placeholders.
     ports: BTreeMap<u64, String>,
     /// Made-up values by kind, numbered in order of appearance.
@@ -118,7 +123,7 @@ impl Normaliser<'_> {
                     .map(|cell| if is_young(&cell) { json!("<age>") } else { cell });
                 self.value(cells.collect(), snapshot)
             }
-            ("managedFields", Value::Array(mut entries)) if self.real_time => {
+            ("managedFields", Value::Array(mut entries)) if !self.timed => {
                 entries.sort_by_cached_key(seconds::untimed);
                 self.value(Value::Array(entries), snapshot)
             }

@@ -78,6 +78,7 @@ pub async fn play_all(
     let pair = Pair::new(real)?;
     let mut tally = Tally::default();
     let mut examples: BTreeMap<Signature, (GeneratedCase, Vec<Difference>)> = BTreeMap::new();
+    let mut varying: BTreeMap<Signature, (GeneratedCase, Vec<Difference>)> = BTreeMap::new();
     let pair = &pair;
     let played = |case: GeneratedCase| async move {
         let verdict = match case.file() {
@@ -91,7 +92,11 @@ pub async fn play_all(
     while let Some((case, verdict)) = verdicts.next().await {
         match verdict {
             Verdict::Equal(pairs) => tally.equal(case.class, pairs),
-            Verdict::Unstable => tally.unstable(case.class),
+            Verdict::Unstable(equal, differences) => {
+                let signature = Signature::of(&case, &differences);
+                tally.unstable(case.class, equal, signature.clone());
+                varying.entry(signature).or_insert((case, differences));
+            }
             Verdict::Different(equal, differences) => {
                 let signature = Signature::of(&case, &differences);
                 tally.different(case.class, equal, signature.clone());
@@ -132,12 +137,21 @@ pub async fn play_all(
     let written = found.map(|(signature, (case, differences))| small(pair, signature, case, differences));
     let mut written = stream::iter(written).buffered(settings.at_once.max(1));
     while let Some((case, differences)) = written.next().await {
-        let path = settings.out.join(format!("{}.yaml", case.name()));
-        fs::write(&path, case.text())?;
-        let shown: Vec<String> = differences.iter().map(ToString::to_string).collect();
-        fs::write(path.with_extension("txt"), shown.join("\n") + "\n")?;
+        write(settings, &case.name(), &case, &differences)?;
+    }
+    // What the real server does not answer the same twice is not made smaller: its difference may not show.
+    for (case, differences) in varying.values() {
+        write(settings, &format!("unstable-{}", case.name()), case, differences)?;
     }
     Ok(tally)
+}
+
+/// Writes a case and what differs into the folder of the run.
+fn write(settings: &Settings, name: &str, case: &GeneratedCase, differences: &[Difference]) -> io::Result<()> {
+    let path = settings.out.join(format!("{name}.yaml"));
+    fs::write(&path, case.text())?;
+    let shown: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    fs::write(path.with_extension("txt"), shown.join("\n") + "\n")
 }
 
 /// The case made as small as its difference allows, and the difference.
@@ -156,14 +170,14 @@ async fn small(
         let Ok(file) = case.file() else { return false };
         match pair.once(&Arc::new(file)).await {
             Verdict::Different(_, differences) => Signature::of(&case, &differences).is_like(signature),
-            Verdict::Equal(_) | Verdict::Unstable => false,
+            Verdict::Equal(_) | Verdict::Unstable(..) => false,
         }
     };
     let small = shrink(case, TRIES, keeps).await;
     let differences = match small.file() {
         Ok(file) => match pair.settled(&Arc::new(file)).await {
             Verdict::Different(_, differences) => differences,
-            Verdict::Equal(_) | Verdict::Unstable => differences,
+            Verdict::Equal(_) | Verdict::Unstable(..) => differences,
         },
         Err(_) => differences,
     };

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::case::{CaseFile, Variant};
 use crate::diff::{Difference, differences};
 use crate::embedded::Embedded;
-use crate::normalise::transcript;
+use crate::normalise::transcript_of;
 use crate::run::{PlayedCase, play};
 use crate::seconds;
 use crate::target::Target;
@@ -36,8 +36,9 @@ pub enum Verdict {
     Equal(usize),
     /// So many answers are equal, and the next one is not.
     Different(usize, Vec<Difference>),
-    /// The real server does not answer the same twice.
-    Unstable,
+    /// So many answers are equal; to the next request the real server never gives the embedded one's answer, and not twice the same: this
+    /// is how its last two differ.
+    Unstable(usize, Vec<Difference>),
 }
 
 impl Pair {
@@ -90,21 +91,27 @@ impl Pair {
     pub async fn settled(&self, file: &Arc<CaseFile>) -> Verdict {
         let (mut last, ours) = tokio::join!(self.theirs(file), self.ours(file));
         let mut verdict = compared(file, &last, &ours);
+        let mut varied = (0, Vec::new());
         for _ in 0..ATTEMPTS {
             if matches!(verdict, Verdict::Equal(_)) {
                 return verdict;
             }
             let next = self.theirs(file).await;
-            let steady = !seconds::crossed(file, &next.steps)
-                && !seconds::crossed(file, &last.steps)
-                && matches!(compared(file, &last, &next), Verdict::Equal(_));
             verdict = compared(file, &next, &ours);
-            if steady {
-                return verdict;
+            match compared(file, &last, &next) {
+                Verdict::Equal(_) => return verdict,
+                Verdict::Different(equal, differences) | Verdict::Unstable(equal, differences) => {
+                    varied = (equal, differences);
+                }
             }
             last = next;
         }
-        Verdict::Unstable
+        match verdict {
+            Verdict::Equal(_) => verdict,
+            // What differs before the real server begins to vary is a difference like any other.
+            Verdict::Different(equal, _) if equal < varied.0 => verdict,
+            _ => Verdict::Unstable(varied.0, varied.1),
+        }
     }
 }
 
@@ -117,9 +124,10 @@ fn frames(body: &Value) -> Option<Value> {
 
 /// Compares two runs of a case up to the first step that differs, since what follows is a consequence of it.
 fn compared(file: &CaseFile, theirs: &PlayedCase, ours: &PlayedCase) -> Verdict {
-    let variant = Variant::default();
+    // The embedded server's clock stands still. Where a second ended on the real one, the order of managers says when it did.
+    let timed = !seconds::crossed(file, &theirs.steps) && !seconds::crossed(file, &ours.steps);
     let told = |played: &PlayedCase| {
-        let mut steps = transcript(file, &variant, played);
+        let mut steps = transcript_of(file, &Variant::default(), played, timed);
         for step in steps.as_array_mut().into_iter().flatten() {
             if let Some(frames) = frames(&step["body"]) {
                 step["body"] = frames;

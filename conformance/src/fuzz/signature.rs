@@ -12,48 +12,21 @@ use crate::diff::Difference;
 /// A class of differences that is known, and counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Known {
-    /// A client sent `{}`, `[]` or null, which one server keeps and the other one leaves out.
-    Empty,
-    /// Defaults of the status of a custom resource.
-    StatusDefault,
-    /// The text of a refusal with 406.
-    NotAcceptable,
-    /// A path that only the real server has.
-    Endpoint,
-    /// What admission policies may say: their expressions and rules.
-    Policy,
     /// The rules of `ResourceSlices`.
     Slice,
     /// The same causes in another order.
     Order,
-    /// Refusals of admission plugins that the embedded server does not have.
-    Plugin,
 }
 
 impl Known {
     /// All of them, in the order of the table.
-    pub const ALL: [Known; 8] = [
-        Known::Empty,
-        Known::StatusDefault,
-        Known::NotAcceptable,
-        Known::Endpoint,
-        Known::Policy,
-        Known::Slice,
-        Known::Order,
-        Known::Plugin,
-    ];
+    pub const ALL: [Known; 2] = [Known::Slice, Known::Order];
 
     /// Its heading in the table.
     pub fn heading(self) -> &'static str {
         match self {
-            Known::Empty => "empty or absent",
-            Known::StatusDefault => "default of status",
-            Known::NotAcceptable => "406",
-            Known::Endpoint => "paths",
-            Known::Policy => "policies",
             Known::Slice => "ResourceSlices",
             Known::Order => "order of causes",
-            Known::Plugin => "plugins",
         }
     }
 }
@@ -180,24 +153,6 @@ fn place(at: &str) -> String {
     parts.join("/")
 }
 
-fn is_empty(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null) => true,
-        Some(Value::Object(fields)) => fields.is_empty(),
-        Some(Value::Array(items)) => items.is_empty(),
-        Some(_) => false,
-    }
-}
-
-/// Whether an object that a client sent has an empty member anywhere.
-fn sends_empty(value: &Value) -> bool {
-    match value {
-        Value::Object(fields) => fields.values().any(|value| is_empty(Some(value)) || sends_empty(value)),
-        Value::Array(items) => items.iter().any(|value| is_empty(Some(value)) || sends_empty(value)),
-        _ => false,
-    }
-}
-
 /// Whether the causes of a refusal differ, and the values that one server gives are those that the other gives elsewhere.
 fn is_reordered(differences: &[Difference]) -> bool {
     let causes: Vec<&Difference> = differences
@@ -220,62 +175,14 @@ fn is_reordered(differences: &[Difference]) -> bool {
 }
 
 fn known(case: &GeneratedCase, step: usize, differences: &[Difference]) -> Option<Known> {
-    let of = |at: &str| differences.iter().find(|difference| difference.at == at);
-    let code = Some(Value::from(406));
-    let refuses = |status: &Difference| status.expected == code || status.actual == code;
-    let words = |message: &Difference| {
-        let text = message.actual.as_ref().and_then(Value::as_str).unwrap_or_default();
-        text.contains("Not Acceptable")
-    };
-    if of("/body/code").or(of("/status")).is_some_and(refuses) || of("/body/message").is_some_and(words) {
-        return Some(Known::NotAcceptable);
-    }
     let request = case.steps.get(step.saturating_sub(1))?;
-    if request["request"]
-        .as_str()
-        .is_some_and(|line| line.contains("admissionpolic"))
-    {
-        return Some(Known::Policy);
-    }
     if request["request"]
         .as_str()
         .is_some_and(|line| line.contains("/resourceslices"))
     {
         return Some(Known::Slice);
     }
-    let forbidden = |message: &Difference| {
-        let text = message.expected.as_ref().and_then(Value::as_str).unwrap_or_default();
-        text.contains("is forbidden: pod rejected") || text.contains("is already marked as default")
-    };
-    if of("/body/message").is_some_and(forbidden) {
-        return Some(Known::Plugin);
-    }
-    if is_reordered(differences) {
-        return Some(Known::Order);
-    }
-    if differences
-        .iter()
-        .all(|difference| difference.at.starts_with("/body/paths"))
-    {
-        return Some(Known::Endpoint);
-    }
-    let custom = request["request"]
-        .as_str()
-        .is_some_and(|line| line.contains("${unique}."));
-    if custom
-        && differences
-            .iter()
-            .all(|difference| difference.at.starts_with("/body/status") && !difference.at.contains("managed"))
-    {
-        return Some(Known::StatusDefault);
-    }
-    let sent = case.steps.iter().take(step).any(|step| sends_empty(&step["body"]));
-    let emptyish = |difference: &Difference| {
-        difference.at.contains("managedFields")
-            || ["/body/metadata/generation", "/body/metadata/resourceVersion"].contains(&difference.at.as_str())
-            || is_empty(difference.expected.as_ref()) && is_empty(difference.actual.as_ref())
-    };
-    (sent && !custom && differences.iter().all(emptyish)).then_some(Known::Empty)
+    is_reordered(differences).then_some(Known::Order)
 }
 
 #[cfg(test)]
@@ -326,10 +233,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_empty_is_counted_apart() {
-        let differ = [difference("/body/spec/x", json!({}), Value::Null)];
-        let named = |body: &Value| Signature::of(&case("POST /api/v1/namespaces/${ns}/pods", body), &differ).known;
-        assert_eq!(named(&json!({"spec": {"x": {}}})), Some(Known::Empty));
-        assert_eq!(named(&json!({"spec": {"x": 1}})), None);
+    fn the_same_causes_in_another_order_are_counted_apart() {
+        let cause = |index: usize, expected: &str, actual: &str| {
+            let at = format!("/body/details/causes/{index}/message");
+            difference(&at, json!(expected), json!(actual))
+        };
+        let named = |differ: &[Difference]| {
+            let case = case("POST /api/v1/namespaces/${ns}/pods", &json!({}));
+            Signature::of(&case, differ).known
+        };
+        assert_eq!(named(&[cause(0, "a", "b"), cause(1, "b", "a")]), Some(Known::Order));
+        assert_eq!(named(&[cause(0, "a", "b"), cause(1, "b", "c")]), None);
     }
 }
