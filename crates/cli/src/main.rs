@@ -1,5 +1,6 @@
 //! The `kubewright` command. Each subcommand is a module with its arguments and what it does.
 
+mod admission_arguments;
 mod apiserver;
 mod cel;
 mod cluster_arguments;
