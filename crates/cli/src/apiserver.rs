@@ -21,6 +21,7 @@ use tempfile::TempDir;
 
 use self::certificates::CertificateFolder;
 use self::processes::RunImages;
+use crate::admission_arguments::AdmissionArguments;
 use crate::token_file;
 
 /// More threads than this answer no faster: the store takes one write at a time.
@@ -121,6 +122,9 @@ pub(crate) struct Arguments {
     /// File of bearer tokens, one a line: token,user,uid,"group1,group2".
     #[arg(long, value_name = "FILE")]
     token_auth_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    admission: AdmissionArguments,
 }
 
 /// The values of `--authorization-mode`, under kube-apiserver's names.
@@ -146,12 +150,12 @@ impl clap::ValueEnum for Mode {
 }
 
 impl Arguments {
-    fn options(&self) -> Result<Options, token_file::Error> {
-        let mut options = Options::new()
+    fn options(&self) -> Result<Options, Box<dyn Error>> {
+        let options = Options::new()
             .authorization(self.authorization_mode.0)
             .anonymous(self.anonymous_auth.unwrap_or(self.run_images.is_none()))
-            .service_account_admission(self.run_images.is_some())
             .aggregated_roles(true);
+        let mut options = self.admission.apply(options, self.run_images.is_some())?;
         if let Some(path) = &self.token_auth_file {
             for (token, user) in token_file::read(path)? {
                 options = options.token(token, user);

@@ -1,14 +1,17 @@
 //! The `kubewright` command. Each subcommand is a module with its arguments and what it does.
 
+mod admission_arguments;
 mod apiserver;
 mod cel;
 mod cluster_arguments;
+mod colours;
 mod completion;
 mod create;
 mod delete;
 mod deploy;
 mod dev_run;
 mod doctor;
+mod documents;
 mod edit;
 mod envtest;
 mod files;
@@ -20,11 +23,13 @@ mod man;
 mod manifests;
 mod next;
 mod output;
+mod policy;
 mod project;
 mod prompt;
 mod rbac;
 mod scaffold;
 mod token_file;
+mod trial_server;
 mod undeploy;
 mod uninstall;
 mod version;
@@ -72,6 +77,7 @@ enum Command {
     Envtest(envtest::Arguments),
     Image(image::Arguments),
     Cel(cel::Arguments),
+    Policy(policy::Arguments),
     Completion(completion::Arguments),
     #[command(hide = true)]
     Man(man::Arguments),
@@ -108,6 +114,7 @@ fn main() -> ExitCode {
         Command::Envtest(arguments) => envtest::run(&arguments),
         Command::Apiserver(arguments) => apiserver::run(arguments).map(|()| ExitCode::SUCCESS),
         Command::Cel(arguments) => cel::run(arguments),
+        Command::Policy(arguments) => policy::run(&arguments),
     };
     match done {
         Ok(code) => code,

@@ -52,6 +52,7 @@ impl Embedded {
     pub async fn start(
         port: u16,
         chosen: Option<&Path>,
+        options: Options,
         controllers: &Controllers,
         progress: &Progress,
     ) -> Result<Self, Box<dyn Error>> {
@@ -60,17 +61,27 @@ impl Embedded {
         } else {
             Some(controllers.manager()?)
         };
-        Self::start_with(port, chosen, manager, progress).await
+        Self::serve(port, chosen, options, manager, progress).await
     }
 
-    /// As [`start`](Self::start), with a manager of controllers that the caller has made and can inspect.
+    /// As [`start`](Self::start) with default options, with a manager of controllers that the caller has made and can inspect.
     pub async fn start_with(
         port: u16,
         chosen: Option<&Path>,
         controllers: Option<Manager>,
         progress: &Progress,
     ) -> Result<Self, Box<dyn Error>> {
-        let server = ApiServer::new(Options::new().aggregated_roles(true));
+        Self::serve(port, chosen, Options::new(), controllers, progress).await
+    }
+
+    async fn serve(
+        port: u16,
+        chosen: Option<&Path>,
+        options: Options,
+        controllers: Option<Manager>,
+        progress: &Progress,
+    ) -> Result<Self, Box<dyn Error>> {
+        let server = ApiServer::new(options.aggregated_roles(true));
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let listener = Box::pin(server.listen(address)).await.map_err(explain)?;
         let folder = kubeconfig::temporary_folder().map_err(EmbeddedError::Folder)?;

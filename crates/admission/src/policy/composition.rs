@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kubewright_cel::{Env, LAZY_TYPE, ObjectType, Type};
+use kubewright_cel::{Env, LAZY_TYPE, ObjectType, Range, Type};
 
 use crate::environment::{Declarations, environment};
 use crate::expression::{CompileError, Expression, Returns, compile};
@@ -139,6 +139,13 @@ impl PolicyExpressions {
     /// What is wrong with a JSON patch.
     pub fn json_patch(&self, text: &str) -> Result<(), CompileError> {
         self.check(Which::Mutation, text, Returns::Patches)
+    }
+
+    /// What evaluating an expression once costs, as far as it can be told before there is an object; `None` if it is wrong. What
+    /// the variables cost that it reads is not included: they are evaluated once.
+    pub fn estimate(&self, text: &str) -> Option<Range> {
+        let env = self.environment(Which::Mutation);
+        Some(env.estimate(&env.check(text).ok()?, None))
     }
 
     fn check(&self, which: Which, text: &str, returns: Returns) -> Result<(), CompileError> {

@@ -1,35 +1,47 @@
-//! `kubewright cel check`: every rule of every version of a CRD, as the API server judges it.
+//! `kubewright cel check`: the rules of CRDs, and the expressions of admission policies and webhooks, as the API server judges them.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use kubewright_apiserver::Options;
 use kubewright_cel::limits::{PER_CRD_ESTIMATE, PER_EXPRESSION_ESTIMATE};
 use kubewright_cel::rules::SchemaIssue;
 use kubewright_codec::yaml;
 use serde_json::{Value as Json, json};
 
-use super::colours::Colours;
+use super::admission::{self, AdmissionReport, is_admission};
+use super::admission_text;
 use super::crd::{self, Crd};
-use super::input::{self, Document};
 use super::schema_report::{self, RuleReport, SchemaReport, budget};
 use super::{Format, indented, print};
+use crate::colours::Colours;
+use crate::documents::{self as input, Document};
+use crate::trial_server::TrialServer;
 
-/// Check the validation rules of CRDs.
+/// Check the expressions of CRDs, admission policies and webhooks.
 ///
-/// Compiles every rule (x-kubernetes-validations) of every version and shows whether the API server accepts it, what
+/// Compiles every rule (x-kubernetes-validations) of every version of a CRD and shows whether the API server accepts it, what
 /// it is estimated to cost for one object, and how much that is of what a rule (10 000 000) and a whole schema
-/// (100 000 000) may cost. The exit code is 1 if a rule is refused.
+/// (100 000 000) may cost.
+///
+/// Of `ValidatingAdmissionPolicies`, `MutatingAdmissionPolicies`, their bindings and webhook configurations, everything is shown that the
+/// API server has against them, at its place in the YAML, and what evaluating an expression costs, which may be 1 000 000. The kinds
+/// that a policy is about are built-in ones or those of the CRDs that are given, too.
+///
+/// The exit code is 1 if something is refused or has a mistake of types.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   kubewright cel check config/crd/bases/*.yaml
   kubewright cel check crd.yaml -o json
+  kubewright cel check policies/*.yaml config/crd/bases/*.yaml
   kubectl get crds -o yaml | kubewright cel check -")]
 pub(crate) struct Arguments {
-    /// YAML or JSON files with CRDs; other objects in them are passed over; - is standard input.
+    /// YAML or JSON files with CRDs, policies, bindings and webhook configurations; other objects in them are passed over; - is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -39,8 +51,8 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("{0} has no CustomResourceDefinition")]
-struct NoDefinition(String);
+#[error("{0} has no CustomResourceDefinition, no admission policy and no webhook configuration")]
+struct NothingToCheck(String);
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
@@ -52,35 +64,91 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             input::read_all(path)?
                 .into_iter()
                 .flat_map(items)
-                .filter(|document| crd::is_crd(&document.value)),
+                .filter(|document| crd::is_crd(&document.value) || is_admission(&document.value)),
         );
         if documents.len() == before {
-            return Err(NoDefinition(input::name_of(path)).into());
+            return Err(NothingToCheck(input::name_of(path)).into());
         }
     }
+    let (definitions, admission): (Vec<Document>, Vec<Document>) =
+        documents.into_iter().partition(|document| crd::is_crd(&document.value));
     // Errors of files are reported before any rule is checked.
-    let crds = documents.iter().map(Crd::read).collect::<Result<Vec<_>, _>>()?;
-    let judged: Vec<CheckedDefinition<'_>> = crds.iter().map(CheckedDefinition::of).collect();
+    let crds = definitions.iter().map(Crd::read).collect::<Result<Vec<_>, _>>()?;
+    let judged = Judged {
+        definitions: crds.iter().map(CheckedDefinition::of).collect(),
+        admission: judge_admission(&definitions, &admission)?,
+    };
     match arguments.output {
-        Format::Text => print(&text(&judged, Colours::of(&io::stdout()))),
-        Format::Json => print(&indented(&json(&judged))),
-        Format::Yaml => print(&yaml::encode(&json(&judged))),
+        Format::Text => print(&judged.text(Colours::of(&io::stdout()))),
+        Format::Json => print(&indented(&judged.json())),
+        Format::Yaml => print(&yaml::encode(&judged.json())),
     }
-    let accepted = judged.iter().all(CheckedDefinition::is_accepted);
+    let accepted = judged.is_accepted();
     Ok(if accepted { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The objects of a list, as `kubectl get` writes it, or the object itself.
-fn items(document: Document) -> Vec<Document> {
-    let Document { name, mut value } = document;
-    if value.get("kind").and_then(Json::as_str) != Some("List") {
-        return vec![Document { name, value }];
+/// Has an API server judge policies, bindings and configurations; those that name kinds of definitions need these.
+fn judge_admission<'d>(definitions: &[Document], admission: &'d [Document]) -> io::Result<Vec<AdmissionReport<'d>>> {
+    if admission.is_empty() {
+        return Ok(Vec::new());
     }
-    let items = value.get_mut("items").map(Json::take);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut server = TrialServer::new(Options::new());
+        for definition in definitions {
+            // What is wrong with it is reported for itself.
+            server.create(&definition.value).await;
+        }
+        let mut reports = Vec::new();
+        for document in admission {
+            reports.push(admission::report(&mut server, document).await);
+        }
+        Ok(reports)
+    })
+}
+
+/// Everything that was checked.
+struct Judged<'d> {
+    definitions: Vec<CheckedDefinition<'d>>,
+    admission: Vec<AdmissionReport<'d>>,
+}
+
+impl Judged<'_> {
+    fn is_accepted(&self) -> bool {
+        self.definitions.iter().all(CheckedDefinition::is_accepted)
+            && self.admission.iter().all(AdmissionReport::is_accepted)
+    }
+
+    fn text(&self, colours: Colours) -> String {
+        let mut out = text(&self.definitions, colours);
+        for report in &self.admission {
+            admission_text::write(&mut out, report, colours);
+        }
+        out
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "accepted": self.is_accepted(),
+            "crds": self.definitions.iter().map(CheckedDefinition::json).collect::<Vec<_>>(),
+            "admission": self.admission.iter().map(AdmissionReport::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The objects of a list, as `kubectl get` writes it, or the object itself.
+fn items(mut document: Document) -> Vec<Document> {
+    if document.value.get("kind").and_then(Json::as_str) != Some("List") {
+        return vec![document];
+    }
+    let items = document.value.get_mut("items").map(Json::take);
     let items = items.as_ref().and_then(Json::as_array).cloned().unwrap_or_default();
     let item = |(at, value)| Document {
-        name: format!("{name} (items[{at}])"),
+        name: format!("{} (items[{at}])", document.name),
         value,
+        file: document.file.clone(),
+        text: Arc::clone(&document.text),
+        ..document
     };
     items.into_iter().enumerate().map(item).collect()
 }
@@ -106,22 +174,16 @@ impl<'c> CheckedDefinition<'c> {
     fn is_accepted(&self) -> bool {
         self.versions.iter().all(|(_, report)| report.is_accepted())
     }
-}
 
-fn json(judged: &[CheckedDefinition<'_>]) -> Json {
-    let one = |judged: &CheckedDefinition<'_>| {
-        let versions = judged.versions.iter().map(|(name, report)| report.json(name));
+    fn json(&self) -> Json {
+        let versions = self.versions.iter().map(|(name, report)| report.json(name));
         json!({
-            "file": judged.crd.file,
-            "name": judged.crd.name,
-            "accepted": judged.is_accepted(),
+            "file": self.crd.file,
+            "name": self.crd.name,
+            "accepted": self.is_accepted(),
             "versions": versions.collect::<Vec<_>>(),
         })
-    };
-    json!({
-        "accepted": judged.iter().all(CheckedDefinition::is_accepted),
-        "crds": judged.iter().map(one).collect::<Vec<_>>(),
-    })
+    }
 }
 
 fn text(judged: &[CheckedDefinition<'_>], colours: Colours) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::input::Document;
+use crate::documents::Document;
 
 /// A custom resource definition, borrowed from its document.
 pub(super) struct Crd<'d> {

@@ -9,11 +9,11 @@ use kubewright_cel::{Decl, Type};
 use kubewright_codec::yaml;
 use serde_json::Value as Json;
 
-use super::colours::Colours;
 use super::crd::{Crd, CrdError};
-use super::input::{self, Document};
 use super::session::{Evaluation, Session};
 use super::{Format, indented, print};
+use crate::colours::Colours;
+use crate::documents::{self as input, Document};
 
 /// Evaluate a CEL expression.
 ///

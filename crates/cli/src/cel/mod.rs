@@ -1,11 +1,12 @@
-//! `kubewright cel`: tries expressions and checks the rules of CRDs, without a server.
+//! `kubewright cel`: tries expressions and checks those of CRDs, policies and webhooks, without a cluster.
 
+mod admission;
+mod admission_text;
 mod check;
-mod colours;
 mod crd;
 mod eval;
 mod hint;
-mod input;
+mod location;
 mod schema_report;
 mod session;
 
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 use serde_json::Value as Json;
 
-/// Try CEL expressions and check the rules of CRDs, as Kubernetes 1.36 reads them.
+/// Try CEL expressions, and check those of CRDs, admission policies and webhooks, as Kubernetes 1.36 reads them.
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct Arguments {

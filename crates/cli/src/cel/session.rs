@@ -7,8 +7,8 @@ use kubewright_cel::limits::PER_EXPRESSION_ESTIMATE;
 use kubewright_cel::{Decl, Env, Issues, Limits, Range, Type, Value};
 use serde_json::{Value as Json, json};
 
-use super::colours::Colours;
 use super::{hint, schema_report};
+use crate::colours::Colours;
 
 /// Everything an expression may refer to.
 pub(super) struct Session {

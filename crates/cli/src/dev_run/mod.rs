@@ -17,6 +17,7 @@ use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{self as cluster, ClusterFlags};
 use kubewright_controllers::Controllers;
 
+use crate::admission_arguments::AdmissionArguments;
 use crate::project::Project;
 
 const EXAMPLES: &str = "\
@@ -85,6 +86,9 @@ pub(crate) struct Arguments {
     /// they know it by, as host.minikube.internal; else 127.0.0.1.
     #[arg(long, value_name = "HOST", value_parser = host)]
     webhook_host: Option<String>,
+
+    #[command(flatten)]
+    admission: AdmissionArguments,
 
     #[command(flatten)]
     choice: ClusterFlags,

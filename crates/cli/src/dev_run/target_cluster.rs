@@ -4,6 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use kubewright_apiserver::Options;
 use kubewright_cluster::bundle::{Bundle, account};
 use kubewright_cluster::embedded::Embedded;
 use kubewright_cluster::kubeconfig;
@@ -46,9 +47,11 @@ impl TargetCluster {
         if !arguments.embedded {
             progress.note("no cluster is configured: an embedded API server takes its place (--embedded)");
         }
+        let options = arguments.admission.apply(Options::new(), false)?;
         let embedded = Embedded::start(
             arguments.secure_port,
             arguments.kubeconfig_out.as_deref(),
+            options,
             &arguments.controllers,
             progress,
         )

@@ -6,7 +6,7 @@
 mod assets;
 mod etcd;
 mod flags;
-mod kube_apiserver;
+pub(crate) mod kube_apiserver;
 mod kubectl;
 mod selector;
 

@@ -1,17 +1,16 @@
 //! What a cluster would refuse is refused here: an API server in this process is given every object, strictly.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use http::{Request, StatusCode};
-use kubewright_apiserver::{ApiServer, Options};
+use kubewright_apiserver::Options;
 use kubewright_cluster::bundle::Bundle;
 use kubewright_description::Description;
 use kubewright_manifests::definitions::locate;
 use kubewright_manifests::yaml;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::project::Project;
+use crate::trial_server::{Created, TrialServer};
 
 /// Why a cluster would not take the objects.
 #[derive(Debug, thiserror::Error)]
@@ -30,22 +29,22 @@ pub(crate) fn verify(project: &Project, operator: &Description, bundle: &Bundle)
         .map_err(VerifyError::Server)?;
     runtime.block_on(async {
         // Samples are verified with the definitions before they get a conversion webhook, which does not run here.
-        let mut plain = VerificationServer::new();
+        let mut plain = TrialServer::new(Options::new());
         let mut refusals = Vec::new();
         for definition in &bundle.manifests.definitions {
-            refusals.extend(plain.judge(definition, operator).await);
+            refusals.extend(judge(&mut plain, definition, operator).await);
         }
         let mut complaints = Vec::new();
         if refusals.is_empty() {
             let (samples, unreadable) = samples(project);
             complaints.extend(unreadable);
             for (file, sample) in samples {
-                let refused = plain.judge(&sample, operator).await;
+                let refused = judge(&mut plain, &sample, operator).await;
                 complaints.extend(refused.into_iter().map(|refusal| format!("{file}: {refusal}")));
             }
-            let mut judge = VerificationServer::new();
+            let mut server = TrialServer::new(Options::new());
             for object in bundle.all() {
-                refusals.extend(judge.judge(object, operator).await);
+                refusals.extend(judge(&mut server, object, operator).await);
             }
         }
         if refusals.is_empty() {
@@ -89,111 +88,20 @@ fn samples(project: &Project) -> (Vec<(String, Value)>, Vec<String>) {
     (samples, complaints)
 }
 
-/// An API server, and what it serves.
-struct VerificationServer {
-    server: ApiServer,
-    /// Resource and whether it has namespaces, by kind, by group and version.
-    known: BTreeMap<String, BTreeMap<String, (String, bool)>>,
-    /// The namespaces there are.
-    namespaces: BTreeSet<String>,
-}
-
-impl VerificationServer {
-    fn new() -> VerificationServer {
-        VerificationServer {
-            server: ApiServer::new(Options::new()),
-            known: BTreeMap::new(),
-            namespaces: BTreeSet::new(),
-        }
-    }
-
-    /// Creates an object; what the server has against it, line by line.
-    async fn judge(&mut self, object: &Value, operator: &Description) -> Vec<String> {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
-        let what = format!("{kind} {name}");
-        // Kinds of others, such as cert-manager's, are not known here.
-        let Some((resource, namespaced)) = self.resource(version, kind).await else {
-            return match text("/apiVersion") {
-                "" => vec![format!("{what}: it has no apiVersion")],
-                _ => Vec::new(),
-            };
-        };
-        let namespace = match text("/metadata/namespace") {
-            "" => "default",
-            namespace => namespace,
-        };
-        let base = group_path(version);
-        // Namespaces of others, for which there are roles, are there on the cluster.
-        if namespaced && self.namespaces.insert(namespace.to_owned()) {
-            let missing = json!({ "metadata": { "name": namespace } });
-            self.send("POST", "/api/v1/namespaces", missing.to_string()).await;
-        }
-        let path = if namespaced {
-            format!("{base}/namespaces/{namespace}/{resource}?fieldValidation=Strict")
-        } else {
-            format!("{base}/{resource}?fieldValidation=Strict")
-        };
-        let (code, answer) = self.send("POST", &path, object.to_string()).await;
+/// Creates an object; what the server has against it, line by line.
+async fn judge(server: &mut TrialServer, object: &Value, operator: &Description) -> Vec<String> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let name = text("/metadata/name");
+    let what = format!("{} {name}", text("/kind"));
+    match server.create(object).await {
         // A sample may be there in two files.
-        if code.is_success() || code == StatusCode::CONFLICT {
-            // A new definition is a new kind.
-            if kind == "CustomResourceDefinition" {
-                self.known.clear();
-            }
-            return Vec::new();
-        }
-        lines(&what, name, &answer, operator)
-    }
-
-    async fn resource(&mut self, version: &str, kind: &str) -> Option<(String, bool)> {
-        if !self.known.contains_key(version) {
-            let (code, answer) = self.send("GET", &group_path(version), String::new()).await;
-            let mut kinds = BTreeMap::new();
-            for resource in answer["resources"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter(|_| code.is_success())
-            {
-                let name = resource["name"].as_str().unwrap_or_default();
-                if !name.contains('/') {
-                    let kind = resource["kind"].as_str().unwrap_or_default().to_owned();
-                    let namespaced = resource["namespaced"].as_bool().unwrap_or_default();
-                    kinds.insert(kind, (name.to_owned(), namespaced));
-                }
-            }
-            self.known.insert(version.to_owned(), kinds);
-        }
-        self.known.get(version)?.get(kind).cloned()
-    }
-
-    async fn send(&self, method: &str, path: &str, body: String) -> (StatusCode, Value) {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", "application/json")
-            .body(body.into());
-        let Ok(request) = request else {
-            // A name that no address can have.
-            return (
-                StatusCode::BAD_REQUEST,
-                json!({ "message": format!("bad path {path}") }),
-            );
-        };
-        let response = self.server.handle(request).await;
-        let code = response.status();
-        let bytes = http_body_util::BodyExt::collect(response.into_body()).await;
-        let bytes = bytes.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        (code, serde_json::from_slice(&bytes).unwrap_or_default())
-    }
-}
-
-fn group_path(version: &str) -> String {
-    if version.contains('/') {
-        format!("/apis/{version}")
-    } else {
-        format!("/api/{version}")
+        Created::Stored => Vec::new(),
+        // Kinds of others, such as cert-manager's, are not known here.
+        Created::UnknownKind => match text("/apiVersion") {
+            "" => vec![format!("{what}: it has no apiVersion")],
+            _ => Vec::new(),
+        },
+        Created::Refused(answer) => lines(&what, name, &answer, operator),
     }
 }
 

@@ -6,8 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::Api;
+use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::support::{Server, endings, ignores_hangup, kubewright};
@@ -90,6 +92,55 @@ async fn the_address_by_which_others_reach_it_is_published() {
     let slice = slices.get("kubernetes").await.unwrap();
     assert_eq!(slice.endpoints.unwrap_or_default()[0].addresses, ["192.0.2.7"]);
     assert_eq!(slice.ports.unwrap_or_default()[0].port, port);
+}
+
+#[tokio::test]
+async fn admission_plugins_are_turned_on_and_off_by_kube_apiservers_flags() {
+    let plugins = "--enable-admission-plugins=AlwaysPullImages,NamespaceExists";
+    let server = Server::start_with(&[plugins, "--disable-admission-plugins", "Priority"]);
+    let kubeconfig = Kubeconfig::read_from(&server.kubeconfig).unwrap();
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .unwrap();
+    let pods: Api<Pod> = Api::default_namespaced(kube::Client::try_from(config).unwrap());
+    let pod = serde_json::json!({
+        "metadata": { "name": "web" },
+        "spec": { "containers": [{ "name": "web", "image": "nginx:1", "imagePullPolicy": "Never" }] },
+    });
+    let pod = serde_json::from_value(pod).unwrap();
+    let spec = pods.create(&PostParams::default(), &pod).await.unwrap().spec.unwrap();
+    assert_eq!(spec.containers[0].image_pull_policy.as_deref(), Some("Always"));
+    assert_eq!(spec.priority, None);
+    assert_eq!(spec.service_account_name, None, "off by default, as in envtest");
+}
+
+#[test]
+fn admission_plugins_that_are_not_there_are_refused_in_kube_apiservers_words() {
+    for (flags, why) in [
+        (
+            &["--enable-admission-plugins=Nope"][..],
+            "enable-admission-plugins plugin \"Nope\" is unknown",
+        ),
+        (
+            &["--disable-admission-plugins=Priority,nope"],
+            "disable-admission-plugins plugin \"nope\" is unknown",
+        ),
+        (
+            &[
+                "--enable-admission-plugins=Priority",
+                "--disable-admission-plugins=Priority",
+            ],
+            "[Priority] in enable-admission-plugins and disable-admission-plugins overlapped",
+        ),
+        (
+            &["--enable-admission-plugins=ImagePolicyWebhook"],
+            "--enable-admission-plugins=ImagePolicyWebhook is not possible here: this server does not have it",
+        ),
+    ] {
+        let arguments: Vec<&str> = ["apiserver", "--secure-port=0"].iter().chain(flags).copied().collect();
+        assert_eq!(refusal(&arguments), (Some(1), format!("error: {why}")));
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod install;
 mod kubectl;
 #[cfg(unix)]
 mod operator_project;
+mod policy;
 mod project_files;
 mod run;
 mod scaffold;

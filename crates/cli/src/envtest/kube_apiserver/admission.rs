@@ -24,63 +24,112 @@ fn all() -> impl Iterator<Item = (&'static str, bool)> {
     })
 }
 
-/// Turns plugins on and off as flags say.
-pub(super) fn apply(given: &Given, mut options: Options, problems: &mut Vec<String>) -> Options {
-    let exact = given.items("admission-control");
-    let (enabled, disabled) = (
-        given.items("enable-admission-plugins"),
-        given.items("disable-admission-plugins"),
-    );
-    for (flag, names) in [
-        ("admission-control", &exact),
-        ("enable-admission-plugins", &enabled),
-        ("disable-admission-plugins", &disabled),
-    ] {
-        for name in names.iter().filter(|name| !all().any(|(known, _)| known == *name)) {
-            problems.push(format!("{flag} plugin {} is unknown", quote(name)));
-        }
-    }
-    let both: Vec<&str> = enabled
-        .iter()
-        .filter(|name| disabled.contains(name))
-        .map(String::as_str)
-        .collect();
-    if !both.is_empty() {
-        let both = both.join(" ");
-        problems.push(format!(
-            "[{both}] in enable-admission-plugins and disable-admission-plugins overlapped"
-        ));
-    }
-    for (name, default) in all() {
-        let is_named = |names: &[String]| names.iter().any(|given| given == name);
-        let is_asked_for = is_named(&enabled) || is_named(&exact);
-        let is_on = if exact.is_empty() {
-            (default || is_asked_for) && !is_named(&disabled)
-        } else {
-            is_asked_for
-        };
-        if let Some(plugin) = AdmissionPlugin::ALL.into_iter().find(|plugin| plugin.name() == name) {
-            options = options.admission(plugin, is_on);
-        } else if ALWAYS_ON.contains(&name) {
-            if !is_on {
+/// What flags say about plugins.
+#[derive(Default)]
+pub(crate) struct Choice {
+    /// These and no others, of `--admission-control`.
+    pub(crate) exact: Vec<String>,
+    /// Of `--enable-admission-plugins`.
+    pub(crate) enabled: Vec<String>,
+    /// Of `--disable-admission-plugins`.
+    pub(crate) disabled: Vec<String>,
+}
+
+impl Choice {
+    /// Turns plugins on and off. `is_default` says whether one is on that no flag names, given its name and whether it is on by
+    /// default in kube-apiserver.
+    pub(crate) fn apply(
+        &self,
+        mut options: Options,
+        is_default: impl Fn(&str, bool) -> bool,
+        problems: &mut Vec<String>,
+    ) -> Options {
+        problems.extend(self.mistakes());
+        let is_named = |names: &[String], name: &str| names.iter().any(|given| given == name);
+        for (name, default) in all() {
+            let is_asked_for = is_named(&self.enabled, name) || is_named(&self.exact, name);
+            let is_on = if self.exact.is_empty() {
+                (is_default(name, default) || is_asked_for) && !is_named(&self.disabled, name)
+            } else {
+                is_asked_for
+            };
+            if let Some(plugin) = AdmissionPlugin::ALL.into_iter().find(|plugin| plugin.name() == name) {
+                options = options.admission(plugin, is_on);
+            } else if ALWAYS_ON.contains(&name) {
+                if !is_on {
+                    problems.push(format!(
+                        "--disable-admission-plugins={name} is not possible here: it is always on"
+                    ));
+                }
+            } else if is_asked_for && name != NOTHING {
                 problems.push(format!(
-                    "--disable-admission-plugins={name} is not possible here: it is always on"
+                    "--enable-admission-plugins={name} is not possible here: this server does not have it"
                 ));
             }
-        } else if is_asked_for && name != NOTHING {
-            problems.push(format!(
-                "--enable-admission-plugins={name} is not possible here: this server does not have it"
+        }
+        options
+    }
+
+    /// What kube-apiserver refuses, in its words.
+    fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        for (flag, names) in [
+            ("admission-control", &self.exact),
+            ("enable-admission-plugins", &self.enabled),
+            ("disable-admission-plugins", &self.disabled),
+        ] {
+            for name in names.iter().filter(|name| !all().any(|(known, _)| known == *name)) {
+                mistakes.push(format!("{flag} plugin {} is unknown", quote(name)));
+            }
+        }
+        let both: Vec<&str> = self
+            .enabled
+            .iter()
+            .filter(|name| self.disabled.contains(name))
+            .map(String::as_str)
+            .collect();
+        if !both.is_empty() {
+            let both = both.join(" ");
+            mistakes.push(format!(
+                "[{both}] in enable-admission-plugins and disable-admission-plugins overlapped"
             ));
         }
+        mistakes
     }
+}
+
+/// Turns plugins on and off as flags say.
+pub(super) fn apply(given: &Given, options: Options, problems: &mut Vec<String>) -> Options {
+    let choice = Choice {
+        exact: given.items("admission-control"),
+        enabled: given.items("enable-admission-plugins"),
+        disabled: given.items("disable-admission-plugins"),
+    };
     let seconds = |flag: &str| {
         given
             .text(flag)
             .and_then(|text| text.parse().ok())
             .unwrap_or(TOLERATION_SECONDS)
     };
-    options.default_toleration_seconds(
-        seconds("default-not-ready-toleration-seconds"),
-        seconds("default-unreachable-toleration-seconds"),
-    )
+    choice
+        .apply(options, |_, default| default, problems)
+        .default_toleration_seconds(
+            seconds("default-not-ready-toleration-seconds"),
+            seconds("default-unreachable-toleration-seconds"),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Commands that start a server rely on it: without flags, it is as its library makes it.
+    #[test]
+    fn what_is_on_by_default_is_on_by_default_in_the_library_but_for_service_accounts() {
+        for plugin in AdmissionPlugin::ALL {
+            let (_, default) = all().find(|(name, _)| *name == plugin.name()).unwrap();
+            let is_other = plugin == AdmissionPlugin::ServiceAccount;
+            assert_eq!(plugin.is_on_by_default() != default, is_other, "{plugin:?}");
+        }
+    }
 }

@@ -2,11 +2,11 @@
 //!
 //! Nothing is served here that `kubewright_apiserver` does not serve: flags become its options.
 
-mod admission;
+pub(crate) mod admission;
 mod feature_gates;
 mod help;
 mod serving;
-mod settings;
+pub(crate) mod settings;
 mod treatment;
 
 use std::error::Error;

@@ -285,7 +285,7 @@ fn check_ranges(given: &Given, problems: &mut Vec<String>) {
 }
 
 /// What is wrong, as one text: a list if there is more than one.
-pub(super) fn aggregate(mut problems: Vec<String>) -> String {
+pub(crate) fn aggregate(mut problems: Vec<String>) -> String {
     let mut known = Vec::new();
     problems.retain(|problem| {
         let is_new = !known.contains(problem);

@@ -4,13 +4,13 @@ use std::io::IsTerminal;
 
 /// Colours text, or leaves it as it is.
 #[derive(Clone, Copy)]
-pub(super) struct Colours {
+pub(crate) struct Colours {
     on: bool,
 }
 
 impl Colours {
     /// Colours on a terminal, unless `NO_COLOR` is set.
-    pub(super) fn of(stream: &impl IsTerminal) -> Colours {
+    pub(crate) fn of(stream: &impl IsTerminal) -> Colours {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         Colours {
@@ -26,20 +26,20 @@ impl Colours {
         }
     }
 
-    pub(super) fn good(self, text: &str) -> String {
+    pub(crate) fn good(self, text: &str) -> String {
         self.with("32", text)
     }
 
-    pub(super) fn bad(self, text: &str) -> String {
+    pub(crate) fn bad(self, text: &str) -> String {
         self.with("1;31", text)
     }
 
-    pub(super) fn faint(self, text: &str) -> String {
+    pub(crate) fn faint(self, text: &str) -> String {
         self.with("2", text)
     }
 
     /// The mistakes of an expression as CEL prints them, the word and the caret in colour.
-    pub(super) fn issues(self, text: &str) -> String {
+    pub(crate) fn issues(self, text: &str) -> String {
         let line = |line: &str| {
             if let Some(rest) = line.strip_prefix("ERROR:") {
                 return format!("{}{rest}", self.bad("ERROR:"));
