@@ -24,6 +24,16 @@ fn all() -> impl Iterator<Item = (&'static str, bool)> {
     })
 }
 
+/// Whether flags leave a plugin on, or turn it on.
+pub(super) fn is_on(given: &Given, plugin: &str) -> bool {
+    let names = |flag: &str| given.items(flag).iter().any(|name| name == plugin);
+    if !given.items("admission-control").is_empty() {
+        return names("admission-control") || names("enable-admission-plugins");
+    }
+    let is_default = all().any(|(name, default)| name == plugin && default);
+    (is_default || names("enable-admission-plugins")) && !names("disable-admission-plugins")
+}
+
 /// Turns plugins on and off as flags say.
 pub(super) fn apply(given: &Given, mut options: Options, problems: &mut Vec<String>) -> Options {
     let exact = given.items("admission-control");
@@ -51,14 +61,10 @@ pub(super) fn apply(given: &Given, mut options: Options, problems: &mut Vec<Stri
             "[{both}] in enable-admission-plugins and disable-admission-plugins overlapped"
         ));
     }
-    for (name, default) in all() {
+    for (name, _) in all() {
         let is_named = |names: &[String]| names.iter().any(|given| given == name);
         let is_asked_for = is_named(&enabled) || is_named(&exact);
-        let is_on = if exact.is_empty() {
-            (default || is_asked_for) && !is_named(&disabled)
-        } else {
-            is_asked_for
-        };
+        let is_on = is_on(given, name);
         if let Some(plugin) = AdmissionPlugin::ALL.into_iter().find(|plugin| plugin.name() == name) {
             options = options.admission(plugin, is_on);
         } else if ALWAYS_ON.contains(&name) {
