@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::template::Variables;
 
 /// The plugins that cases with `plugins: every` want in addition to those of other cases; `upstream/start` has the same list.
-pub const EVERY_PLUGIN: [&str; 9] = [
+pub const EVERY_PLUGIN: [&str; 11] = [
     "NamespaceAutoProvision",
     "NamespaceExists",
     "LimitPodHardAntiAffinityTopology",
@@ -23,6 +23,8 @@ pub const EVERY_PLUGIN: [&str; 9] = [
     "PodNodeSelector",
     "OwnerReferencesPermissionEnforcement",
     "DenyServiceExternalIPs",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
 ];
 
 /// A parsed file of `cases/`.
@@ -97,6 +99,8 @@ pub struct RequestStep {
     pub by: Option<Value>,
     /// JSON pointer into the response's body to a token whose claims are recorded.
     pub claims: Option<String>,
+    /// Whether the annotations of its audit event are recorded.
+    pub audit: bool,
     /// Whether the step waits afterwards, because the write takes effect a little later on the real server.
     pub settle: bool,
     /// By variable, the JSON pointer into the response's body, or `header:Name`, that its value is taken from.
@@ -255,6 +259,8 @@ struct StepForm {
     by: Option<Value>,
     claims: Option<String>,
     #[serde(default)]
+    audit: bool,
+    #[serde(default)]
     settle: bool,
     read: Option<String>,
     #[serde(default)]
@@ -379,6 +385,7 @@ impl StepForm {
                     body: body(self.body, self.text, self.bytes, self.content.as_deref())?,
                     by: self.by,
                     claims: self.claims,
+                    audit: self.audit,
                     settle: self.settle,
                     capture: self.capture,
                     omit: self.omit,

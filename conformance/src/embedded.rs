@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use kubewright_apiserver::{AdmissionPlugin, ApiServer, Body, Options, User};
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::case::EVERY_PLUGIN;
@@ -15,7 +16,8 @@ use crate::decisions::Decision;
 use crate::kubelet::{RunningPod, ServePort, containers};
 use crate::replay::{Outcome, Settings, replay};
 use crate::target::{
-    Compaction, Connection, OwnCredentials, ResponseFuture, RunPodFuture, StreamingBody, Target, UpgradeFuture,
+    AuditAnnotations, Compaction, Connection, OwnCredentials, ResponseFuture, RunPodFuture, StreamingBody, Target,
+    UpgradeFuture,
 };
 
 /// The port that nodes say their kubelet has. The embedded server asks none.
@@ -42,7 +44,7 @@ impl Embedded {
             .fold(Options::default().seed(36), |options, plugin| {
                 options.admission(plugin, true)
             });
-        Arc::new(Embedded(ApiServer::new(options)))
+        Arc::new(Embedded(ApiServer::new(configured(options))))
     }
 }
 
@@ -51,6 +53,20 @@ impl Embedded {
         let own = request.extensions().get::<OwnCredentials>().is_some();
         self.0.handle_as((!own).then(administrator).as_ref(), request).await
     }
+}
+
+/// Tells plugins what they are told on the real server.
+fn configured(options: Options) -> Options {
+    let text = include_str!("../upstream/admission.yaml");
+    let file: Value = yaml_serde::from_str(text).expect("the configuration of admission plugins is YAML");
+    let plugins = file["plugins"].as_array().into_iter().flatten();
+    plugins.fold(options, |options, told| {
+        let mut known = AdmissionPlugin::ALL.into_iter();
+        let plugin = known.find(|plugin| told["name"] == plugin.name());
+        let plugin = plugin.expect("a plugin that is here");
+        let options = options.configure_admission(plugin, &told["configuration"]);
+        options.expect("a configuration that the real server takes")
+    })
 }
 
 fn streaming(body: Body) -> StreamingBody {
@@ -90,6 +106,12 @@ impl Target for Embedded {
             running.ports.insert(name, port);
         }
         Box::pin(std::future::ready(Ok(running)))
+    }
+
+    fn audit_annotations<'a>(&'a self, id: &'a str) -> AuditAnnotations<'a> {
+        let events = self.0.audit().filter(|event| event.id == id).events();
+        let annotations = events.into_iter().flat_map(|event| event.annotations).collect();
+        Box::pin(std::future::ready(Ok(annotations)))
     }
 
     fn compact(&self) -> Compaction<'_> {

@@ -29,11 +29,16 @@ use tokio_rustls::TlsConnector;
 
 use crate::kubelet::{RunningPod, ServePort, ports};
 use crate::target::{
-    Compaction, Connection, OwnCredentials, ResponseFuture, RunPodFuture, Target, TransportError, UpgradeFuture,
+    AuditAnnotations, Compaction, Connection, OwnCredentials, ResponseFuture, RunPodFuture, Target, TransportError,
+    UpgradeFuture,
 };
 
 /// How long the real server's caches take to notice a compaction: they poll every 15 s.
 const CACHE_POLL: Duration = Duration::from_secs(17);
+
+/// How often, and in which intervals, an audit event is looked for.
+const AUDIT_TRIES: usize = 100;
+const AUDIT_POLL: Duration = Duration::from_millis(50);
 
 /// How long the real server's authorizer and webhooks take to learn of a change through their informers, with a margin.
 pub(crate) const INFORMED: Duration = Duration::from_millis(400);
@@ -58,6 +63,8 @@ pub struct Remote {
     name: ServerName<'static>,
     etcd: (String, u16),
     authorization: HeaderValue,
+    /// Where the server writes its audit events.
+    audit_log: PathBuf,
     tls: TlsConnector,
     /// Connections whose last answer may have been read, if connections are used again.
     idle: Option<Mutex<Vec<SendRequest<Full<Bytes>>>>>,
@@ -103,6 +110,7 @@ impl Remote {
             port,
             etcd,
             authorization: bearer(&settings.token_file)?,
+            audit_log: settings.token_file.with_file_name("audit.log"),
             tls: TlsConnector::from(Arc::new(trusting(&settings.ca_file)?)),
             idle: None,
             host,
@@ -115,6 +123,20 @@ impl Remote {
         self.idle = Some(Mutex::default());
         self
     }
+}
+
+/// The annotations of the event that ends a request, if it is in the log.
+fn audited(log: &Path, id: &str) -> Result<Option<BTreeMap<String, String>>, TransportError> {
+    let text = fs::read_to_string(log)?;
+    let of_request = text.lines().rev().filter(|line| line.contains(id));
+    let mut events = of_request.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let event = events.find(|event| event["auditID"] == id && event["stage"] == "ResponseComplete");
+    Ok(event.map(|event| {
+        let annotations = event["annotations"].as_object().into_iter().flatten();
+        annotations
+            .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
+            .collect()
+    }))
 }
 
 fn bearer(file: &Path) -> Result<HeaderValue, RemoteError> {
@@ -175,6 +197,19 @@ impl Target for Remote {
                 running.ports.insert(name, port);
             }
             Ok(running)
+        })
+    }
+
+    fn audit_annotations<'a>(&'a self, id: &'a str) -> AuditAnnotations<'a> {
+        Box::pin(async move {
+            // The event is written once the response is on its way.
+            for _ in 0..AUDIT_TRIES {
+                if let Some(event) = audited(&self.audit_log, id)? {
+                    return Ok(event);
+                }
+                tokio::time::sleep(AUDIT_POLL).await;
+            }
+            Err(format!("no event {id} in {}", self.audit_log.display()).into())
         })
     }
 

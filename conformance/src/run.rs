@@ -350,6 +350,14 @@ impl CasePlayer<'_> {
             &[]
         };
         note.insert("headers".to_owned(), compared(answer.headers(), more));
+        if step.audit {
+            let id = answer.headers().get("audit-id").and_then(|id| id.to_str().ok());
+            let annotations = self.target.audit_annotations(id.unwrap_or_default()).await;
+            let annotations = annotations.map_err(StepError::Transport)?.into_iter();
+            let annotations = annotations.filter(|(key, _)| !NOT_NOTED.iter().any(|prefix| key.starts_with(prefix)));
+            let lines: Vec<String> = annotations.map(|(key, value)| format!("{key}: {value}")).collect();
+            note.insert("audit".to_owned(), json!(lines));
+        }
         let mut captured = Vec::new();
         for (variable, place) in &step.capture {
             if let Some(name) = place.strip_prefix("header:") {
@@ -532,6 +540,9 @@ fn escaped(path: &str) -> String {
     };
     path.bytes().map(escape).collect()
 }
+
+/// Annotations of audit events that are not compared: who allowed a request, in which words, and how long it took.
+const NOT_NOTED: [&str; 2] = ["authorization.k8s.io/", "apiserver.latency.k8s.io/"];
 
 fn compared(headers: &HeaderMap, more: &[&'static str]) -> Value {
     let mut noted = Map::new();

@@ -1,5 +1,6 @@
 //! The servers that cases are played against.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
@@ -39,6 +40,10 @@ pub type RunPodFuture<'a> = Pin<Box<dyn Future<Output = Result<RunningPod, Trans
 /// The end of a compaction.
 pub type Compaction<'a> = Pin<Box<dyn Future<Output = Result<(), TransportError>> + Send + 'a>>;
 
+/// The annotations of an audit event.
+pub type AuditAnnotations<'a> =
+    Pin<Box<dyn Future<Output = Result<BTreeMap<String, String>, TransportError>> + Send + 'a>>;
+
 /// An extension of a request to which the target adds no credentials, because the request has its own or is anonymous.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnCredentials;
@@ -56,6 +61,9 @@ pub trait Target: Send + Sync {
 
     /// Drops all history up to now, so that older versions and tokens expire.
     fn compact(&self) -> Compaction<'_>;
+
+    /// The annotations of the audit event with this id.
+    fn audit_annotations<'a>(&'a self, id: &'a str) -> AuditAnnotations<'a>;
 
     /// How long a written webhook configuration, role or definition may take until it is in effect.
     fn takes_effect_within(&self) -> Duration {

@@ -7,6 +7,7 @@ mod client;
 mod custom;
 mod endpoint;
 mod peer;
+mod policy;
 mod report;
 mod scale;
 mod webhook;

@@ -19,6 +19,8 @@ pub(crate) struct Figures {
     pub(crate) delete: f64,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
+    /// Creates while ten admission policies look at them.
+    pub(crate) policies: f64,
     /// How much longer a create takes with an admission webhook.
     pub(crate) webhook: Duration,
     /// The same with a webhook in the server's own process.
@@ -60,7 +62,7 @@ fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 20] = [
     Row::time("start to first answer", |f| f.start.map(milliseconds)),
     Row {
         name: "fresh resident memory",
@@ -77,6 +79,7 @@ const ROWS: [Row; 19] = [
     Row::rate("deletecollection (objects)", |f| Some(f.delete)),
     Row::time("create to watch frame, p50", |f| Some(milliseconds(f.p50))),
     Row::time("create to watch frame, p99", |f| Some(milliseconds(f.p99))),
+    Row::rate("create under ten admission policies", |f| Some(f.policies)),
     Row::time("added to a create by an HTTPS webhook, p50", |f| {
         Some(milliseconds(f.webhook))
     }),

@@ -12,6 +12,7 @@ use crate::client::Failure;
 use crate::custom;
 use crate::endpoint::Endpoint;
 use crate::peer::Peer;
+use crate::policy;
 use crate::report::Figures;
 use crate::webhook;
 
@@ -108,6 +109,7 @@ async fn all(endpoint: &Endpoint, objects: usize, clients: usize) -> Result<Figu
         delete,
         p50,
         p99,
+        policies: policy::create_rate(endpoint, objects, clients).await?,
         webhook: webhook::added(endpoint).await?,
         webhook_in_process: webhook::added_in_process(endpoint).await?,
         custom: custom::all(endpoint, objects, clients).await?,

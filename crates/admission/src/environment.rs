@@ -44,6 +44,25 @@ pub(crate) fn environment(declarations: Declarations) -> &'static Env {
     })
 }
 
+/// The environment in which types are checked: objects and params have their own, and there is an `authorizer`, of which upstream
+/// declares no `requestResource` here.
+pub(crate) fn typed_environment(object: Type, params: Option<Type>) -> Env {
+    let authorizer = Type::Object(Arc::new(ObjectType {
+        name: "kubernetes.authorization.Authorizer".to_owned(),
+        fields: None,
+    }));
+    let mut env = Env::kubernetes()
+        .with_variable("object", object.clone())
+        .with_variable("oldObject", object)
+        .with_variable("namespaceObject", namespace())
+        .with_variable("request", request())
+        .with_variable("authorizer", authorizer);
+    if let Some(params) = params {
+        env = env.with_variable("params", params);
+    }
+    env
+}
+
 fn object(name: &str, fields: &[(&str, Type)]) -> Type {
     let fields: BTreeMap<String, Type> = fields
         .iter()

@@ -52,7 +52,7 @@ mod write;
 
 pub use access::tokens::{ServiceAccountTokens, TokenKeyError};
 pub use access::{Attributes, User};
-pub use admit::AdmissionPlugin;
+pub use admit::{AdmissionConfigurationError, AdmissionPlugin};
 pub use audit::{AuditDecision, AuditEvent, AuditQuery};
 pub use extension::{
     DefinitionError, DelegatedAccess, InvalidCertificate, RowError, RowSource, RowVerbs, ServedDefinition,

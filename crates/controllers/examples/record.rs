@@ -8,7 +8,7 @@
 //!   --controllers deployment-controller,replicaset-controller,job-controller,cronjob-controller,
 //!     ttl-after-finished-controller,garbage-collector-controller,namespace-controller,serviceaccount-controller,
 //!     root-ca-certificate-publisher-controller,clusterrole-aggregation-controller,endpointslice-controller,
-//!     node-lifecycle-controller,taint-eviction-controller
+//!     node-lifecycle-controller,taint-eviction-controller,validatingadmissionpolicy-status-controller
 //! ```
 //!
 //! The scenarios about nodes have `pod-garbage-collector-controller` too. It is off for the others: their Pods are on nodes

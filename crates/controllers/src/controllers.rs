@@ -18,7 +18,7 @@ use crate::names::{ControllerName, UnknownController};
 use crate::support::events::EventBroadcaster;
 use crate::support::{Settings, index};
 use crate::{
-    cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc, replicaset,
+    cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc, policy_status, replicaset,
     resource_quota, role_aggregation, root_ca, scheduler, service_account,
 };
 
@@ -238,6 +238,7 @@ impl Controllers {
                 ControllerName::TaintEviction => node_lifecycle::add_eviction(operator, settings),
                 ControllerName::PodGarbageCollector => pod_gc::add_to(operator, settings),
                 ControllerName::ResourceQuota => resource_quota::add_to(operator, settings),
+                ControllerName::ValidatingAdmissionPolicyStatus => operator.controller(policy_status::controller()),
             };
         }
         operator

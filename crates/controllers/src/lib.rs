@@ -47,6 +47,7 @@ mod names;
 mod namespace;
 mod node_lifecycle;
 mod pod_gc;
+mod policy_status;
 mod replicaset;
 mod resource_quota;
 mod role_aggregation;

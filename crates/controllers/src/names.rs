@@ -41,10 +41,12 @@ pub enum ControllerName {
     PodGarbageCollector,
     /// What is used of `ResourceQuotas`.
     ResourceQuota,
+    /// What is wrong with the types of `ValidatingAdmissionPolicies`.
+    ValidatingAdmissionPolicyStatus,
 }
 
 /// Short name, kube-controller-manager's name.
-const NAMES: [(ControllerName, &str, &str); 17] = [
+const NAMES: [(ControllerName, &str, &str); 18] = [
     (ControllerName::GarbageCollector, "gc", "garbage-collector-controller"),
     (ControllerName::Namespace, "namespace", "namespace-controller"),
     (
@@ -97,6 +99,11 @@ const NAMES: [(ControllerName, &str, &str); 17] = [
         ControllerName::ResourceQuota,
         "resourcequota",
         "resourcequota-controller",
+    ),
+    (
+        ControllerName::ValidatingAdmissionPolicyStatus,
+        "validatingadmissionpolicy-status",
+        "validatingadmissionpolicy-status-controller",
     ),
 ];
 

@@ -12,11 +12,13 @@
 //! ```
 
 mod checks;
+mod configuration;
 mod existing;
 mod pod;
 mod policy;
 mod violations;
 
+pub use configuration::Configuration;
 pub use existing::warnings_of_existing_pods;
 pub use pod::{changes_images, template_of};
 pub use policy::{LabelError, Level, LevelVersion, Policy, Version};

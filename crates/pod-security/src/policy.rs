@@ -114,8 +114,8 @@ pub struct LabelError {
 }
 
 const PREFIX: &str = "pod-security.kubernetes.io/";
-const LEVELS: &str = "must be one of privileged, baseline, restricted";
-const VERSIONS: &str = r#"must be "latest" or "v1.x""#;
+pub(crate) const LEVELS: &str = "must be one of privileged, baseline, restricted";
+pub(crate) const VERSIONS: &str = r#"must be "latest" or "v1.x""#;
 
 impl Policy {
     /// What the labels of a namespace ask for, and which of them are mistaken. A mistaken level to enforce counts as

@@ -176,21 +176,30 @@ impl PolicyExpressions {
     fn declare(&mut self, field: Option<(&str, Type)>) {
         let types = self.types.get_or_insert_default();
         if let Some((name, ty)) = field {
-            let escaped = kubewright_cel::escape(name);
-            types.insert(escaped.map_or_else(|| name.to_owned(), Into::into), ty);
+            types.insert(field_name(name), ty);
         }
-        let ty = Type::Object(Arc::new(ObjectType {
-            name: LAZY_TYPE.to_owned(),
-            fields: Some(types.clone()),
-        }));
+        let ty = variables_type(types);
         for env in &mut self.environments {
             *env = env.clone().with_variable("variables", ty.clone());
         }
     }
 }
 
+/// The type of `variables` with these fields.
+pub(super) fn variables_type(types: &BTreeMap<String, Type>) -> Type {
+    Type::Object(Arc::new(ObjectType {
+        name: LAZY_TYPE.to_owned(),
+        fields: Some(types.clone()),
+    }))
+}
+
+/// The name of a variable as a field.
+pub(super) fn field_name(name: &str) -> String {
+    kubewright_cel::escape(name).map_or_else(|| name.to_owned(), Into::into)
+}
+
 /// The type that a variable has for other expressions: upstream forgets what objects are.
-fn field_type(ty: &Type) -> Type {
+pub(super) fn field_type(ty: &Type) -> Type {
     match ty {
         Type::Bool
         | Type::Bytes

@@ -42,7 +42,9 @@ mod binding;
 mod composition;
 mod matching;
 mod mutating;
+mod published;
 mod request;
+mod type_check;
 mod validating;
 
 pub use binding::{Action, Binding, ParamRef};
@@ -50,7 +52,9 @@ pub(crate) use composition::Composition;
 pub use composition::PolicyExpressions;
 pub use matching::{MatchResources, MatchedVersion};
 pub use mutating::{Change, MutatingPolicy};
+pub use published::published_type;
 pub use request::{Reads, Request};
+pub use type_check::{ExpressionWarning, check_types, kind_of_params, kinds_to_check};
 pub use validating::{Annotation, Failure, FailureReason, ValidatingPolicy, Verdict};
 
 use crate::attributes::{GroupVersionKind, GroupVersionResource};

@@ -8,16 +8,20 @@ mod claim_resize;
 mod declared_features;
 mod default_class;
 mod default_tolerations;
+mod event_rate_limit;
+mod extended_resources;
 mod external_ips;
 mod limit_ranger;
 mod namespace_exists;
 mod namespace_lifecycle;
+mod node_restriction;
 mod node_taint;
 mod owner_references;
 mod pod_node_selector;
 mod pod_resize;
 mod pod_security;
 mod priority;
+mod references;
 mod resource_quota;
 mod runtime_class;
 mod service_account;
@@ -30,8 +34,8 @@ use serde_json::Value;
 
 pub(crate) use attributes::{Attributes, BodyKind, Deadline, Operation, kind_of};
 pub(crate) use resource_quota::charge;
-pub use settings::AdmissionPlugin;
 pub(crate) use settings::Settings;
+pub use settings::{AdmissionConfigurationError, AdmissionPlugin};
 
 use crate::policy::{self, PolicyReinvocation};
 use crate::webhook::dispatch::{self, Reinvocation};
@@ -69,12 +73,15 @@ const PLUGINS: &[&dyn Plugin] = &[
     &anti_affinity::LimitPodHardAntiAffinityTopology,
     &limit_ranger::LimitRanger,
     &service_account::ServiceAccount,
+    &node_restriction::NodeRestriction,
     &node_taint::TaintNodesByCondition,
     &always_pull_images::AlwaysPullImages,
     &pod_security::PodSecurity,
     &pod_node_selector::PodNodeSelector,
     &priority::Priority,
     &default_tolerations::DefaultTolerationSeconds,
+    &event_rate_limit::EventRateLimit,
+    &extended_resources::ExtendedResourceToleration,
     &default_class::DefaultStorageClass,
     &storage_protection::StorageObjectInUseProtection,
     &owner_references::OwnerReferencesPermissionEnforcement,
@@ -88,8 +95,8 @@ const PLUGINS: &[&dyn Plugin] = &[
 ];
 
 /// The plugins that are on.
-fn plugins(attributes: &Attributes<'_>) -> impl Iterator<Item = &'static dyn Plugin> {
-    let settings = attributes.server.admission;
+fn plugins<'a>(attributes: &Attributes<'a>) -> impl Iterator<Item = &'static dyn Plugin> + use<'a> {
+    let settings = &attributes.server.admission;
     PLUGINS
         .iter()
         .copied()

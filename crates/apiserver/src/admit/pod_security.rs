@@ -48,6 +48,18 @@ impl Plugin for PodSecurity {
         let Some(pod) = template_of(group, plural, object) else {
             return Ok(());
         };
+        let configuration = &*attributes.server.admission.pod_security;
+        let exempt = |what: &str| {
+            let key = "pod-security.kubernetes.io/exempt".to_owned();
+            attributes.annotations.add(key, what.to_owned());
+            Ok(())
+        };
+        if configuration.exempts_namespace(attributes.namespace) {
+            return exempt("namespace");
+        }
+        if configuration.exempts_user(&attributes.user.name) {
+            return exempt("user");
+        }
         let Some((policy, mistakes)) = policy_of(attributes) else {
             return Ok(());
         };
@@ -61,6 +73,9 @@ impl Plugin for PodSecurity {
         }
         if is_pod && old.is_some_and(|old| !changes_images(object, old)) {
             return Ok(());
+        }
+        if configuration.exempts_runtime_class_of(pod) {
+            return exempt("runtimeClass");
         }
         evaluate(attributes, policy, pod, is_pod, warnings)
     }
@@ -76,11 +91,14 @@ fn policy_of(attributes: &Attributes<'_>) -> Option<(Policy, Vec<LabelError>)> {
         .iter()
         .any(|(key, _)| key.starts_with("pod-security.kubernetes.io/"))
     {
-        return Some((Policy::default(), Vec::new()));
+        return Some((attributes.server.admission.pod_security.defaults, Vec::new()));
     }
     let namespace = object::to_value(resource, &record, record.revision);
     let labels = namespace.pointer("/metadata/labels");
-    Some(Policy::of_labels(labels, Policy::default()))
+    Some(Policy::of_labels(
+        labels,
+        attributes.server.admission.pod_security.defaults,
+    ))
 }
 
 fn evaluate(
@@ -130,8 +148,9 @@ fn of_namespace(
     if old.is_some() && labels == old_labels {
         return Ok(());
     }
-    let (new, mistakes) = Policy::of_labels(labels, Policy::default());
-    let (before, known) = Policy::of_labels(old_labels, Policy::default());
+    let configuration = &*attributes.server.admission.pod_security;
+    let (new, mistakes) = Policy::of_labels(labels, configuration.defaults);
+    let (before, known) = Policy::of_labels(old_labels, configuration.defaults);
     if !mistakes.is_empty() && (old.is_none() || mistakes != known) {
         let path = PathRef::root("metadata");
         let path = path.child("labels");
@@ -143,10 +162,18 @@ fn of_namespace(
     }
     let (enforce, before) = (new.enforce, before.enforce);
     let is_loosened = enforce.version == before.version && enforce.level <= before.level;
-    if old.is_none() || enforce == before || enforce.level == Level::Privileged || is_loosened {
+    if old.is_some() && (enforce == before || enforce.level == Level::Privileged || is_loosened) {
         return Ok(());
     }
-    let pods = attributes.all_stored(BuiltInId::Pods, Some(&attributes.name));
+    if configuration.exempts_namespace(&attributes.name) {
+        warnings.extend(configuration.warning_of_exempt_namespace(&attributes.name, &new, labels));
+        return Ok(());
+    }
+    if old.is_none() {
+        return Ok(());
+    }
+    let mut pods = attributes.all_stored(BuiltInId::Pods, Some(&attributes.name));
+    pods.retain(|pod| !configuration.exempts_runtime_class_of(pod));
     warnings.extend(warnings_of_existing_pods(&attributes.name, enforce, &pods));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Priority: a pod's priority and preemption policy follow from its class.
+//! Priority: a pod's priority and preemption policy follow from its class, of which one at most is the default.
 
 use serde_json::Value;
 
@@ -81,6 +81,27 @@ impl Plugin for Priority {
             }
         }
         Ok(())
+    }
+
+    fn validate(
+        &self,
+        attributes: &Attributes<'_>,
+        class: &Value,
+        _old: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        let is_write = matches!(attributes.operation, Operation::Create | Operation::Update);
+        let is_default = class.get("globalDefault").and_then(Value::as_bool) == Some(true);
+        if !is_write || !is_default || !attributes.is(BuiltInId::PriorityClasses) {
+            return Ok(());
+        }
+        match default_class(attributes) {
+            Some((other, ..)) if attributes.operation == Operation::Create || other != attributes.name => {
+                let why = format!("PriorityClass {other} is already marked as default. Only one default can exist");
+                Err(attributes.forbidden(&why))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

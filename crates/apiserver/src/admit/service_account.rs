@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::references::refers_to_secrets;
 use super::{AdmissionPlugin, Attributes, Operation, Plugin};
 use crate::object;
 use crate::registry::{BuiltInId, Subresource};
@@ -121,7 +122,7 @@ fn check_mirror(attributes: &Attributes<'_>, pod: &Value, account: &str) -> Resu
         .any(|source| source.get("serviceAccountToken").is_some());
     let why = if !account.is_empty() {
         "a mirror pod may not reference service accounts"
-    } else if references_secrets(pod) {
+    } else if refers_to_secrets(pod) {
         "a mirror pod may not reference secrets"
     } else if projected {
         "a mirror pod may not use ServiceAccountToken volume projections"
@@ -129,20 +130,6 @@ fn check_mirror(attributes: &Attributes<'_>, pod: &Value, account: &str) -> Resu
         return Ok(());
     };
     Err(attributes.forbidden(why))
-}
-
-fn references_secrets(value: &Value) -> bool {
-    match value {
-        Value::Object(fields) => fields.iter().any(|(key, value)| {
-            let is_reference = matches!(
-                key.as_str(),
-                "secretRef" | "secretKeyRef" | "secretName" | "imagePullSecrets"
-            );
-            is_reference && !matches!(value, Value::Null) || references_secrets(value)
-        }),
-        Value::Array(items) => items.iter().any(references_secrets),
-        _ => false,
-    }
 }
 
 /// The first secret that a pod refers to and its account does not.

@@ -1,5 +1,12 @@
 //! Which admission plugins are on, and what they are told.
 
+use std::sync::Arc;
+
+use kubewright_pod_security::Configuration as PodSecurityConfiguration;
+use serde_json::Value;
+
+use super::event_rate_limit::EventLimit;
+
 /// An admission plugin that this server has, by its name in Kubernetes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -16,6 +23,8 @@ pub enum AdmissionPlugin {
     LimitRanger,
     /// Pods run as a service account of their namespace. Off by default.
     ServiceAccount,
+    /// Kubelets write what is about their own node. Off by default.
+    NodeRestriction,
     /// New nodes are tainted as not ready.
     TaintNodesByCondition,
     /// Containers always pull their images. Off by default.
@@ -28,6 +37,10 @@ pub enum AdmissionPlugin {
     Priority,
     /// Pods tolerate unready and unreachable nodes for a while.
     DefaultTolerationSeconds,
+    /// Events come no faster than its configuration allows. Off by default.
+    EventRateLimit,
+    /// Pods tolerate the nodes whose devices they ask for. Off by default.
+    ExtendedResourceToleration,
     /// Claims that name no class get the default one.
     DefaultStorageClass,
     /// Volumes and claims in use are not deleted.
@@ -62,19 +75,22 @@ pub enum AdmissionPlugin {
 
 impl AdmissionPlugin {
     /// All of them, in Kubernetes' order.
-    pub const ALL: [AdmissionPlugin; 27] = [
+    pub const ALL: [AdmissionPlugin; 30] = [
         AdmissionPlugin::NamespaceAutoProvision,
         AdmissionPlugin::NamespaceLifecycle,
         AdmissionPlugin::NamespaceExists,
         AdmissionPlugin::LimitPodHardAntiAffinityTopology,
         AdmissionPlugin::LimitRanger,
         AdmissionPlugin::ServiceAccount,
+        AdmissionPlugin::NodeRestriction,
         AdmissionPlugin::TaintNodesByCondition,
         AdmissionPlugin::AlwaysPullImages,
         AdmissionPlugin::PodSecurity,
         AdmissionPlugin::PodNodeSelector,
         AdmissionPlugin::Priority,
         AdmissionPlugin::DefaultTolerationSeconds,
+        AdmissionPlugin::EventRateLimit,
+        AdmissionPlugin::ExtendedResourceToleration,
         AdmissionPlugin::DefaultStorageClass,
         AdmissionPlugin::StorageObjectInUseProtection,
         AdmissionPlugin::OwnerReferencesPermissionEnforcement,
@@ -101,12 +117,15 @@ impl AdmissionPlugin {
             AdmissionPlugin::LimitPodHardAntiAffinityTopology => "LimitPodHardAntiAffinityTopology",
             AdmissionPlugin::LimitRanger => "LimitRanger",
             AdmissionPlugin::ServiceAccount => "ServiceAccount",
+            AdmissionPlugin::NodeRestriction => "NodeRestriction",
             AdmissionPlugin::TaintNodesByCondition => "TaintNodesByCondition",
             AdmissionPlugin::AlwaysPullImages => "AlwaysPullImages",
             AdmissionPlugin::PodSecurity => "PodSecurity",
             AdmissionPlugin::PodNodeSelector => "PodNodeSelector",
             AdmissionPlugin::Priority => "Priority",
             AdmissionPlugin::DefaultTolerationSeconds => "DefaultTolerationSeconds",
+            AdmissionPlugin::EventRateLimit => "EventRateLimit",
+            AdmissionPlugin::ExtendedResourceToleration => "ExtendedResourceToleration",
             AdmissionPlugin::DefaultStorageClass => "DefaultStorageClass",
             AdmissionPlugin::StorageObjectInUseProtection => "StorageObjectInUseProtection",
             AdmissionPlugin::OwnerReferencesPermissionEnforcement => "OwnerReferencesPermissionEnforcement",
@@ -134,8 +153,11 @@ impl AdmissionPlugin {
                 | AdmissionPlugin::NamespaceExists
                 | AdmissionPlugin::LimitPodHardAntiAffinityTopology
                 | AdmissionPlugin::ServiceAccount
+                | AdmissionPlugin::NodeRestriction
                 | AdmissionPlugin::AlwaysPullImages
                 | AdmissionPlugin::PodNodeSelector
+                | AdmissionPlugin::EventRateLimit
+                | AdmissionPlugin::ExtendedResourceToleration
                 | AdmissionPlugin::OwnerReferencesPermissionEnforcement
                 | AdmissionPlugin::DenyServiceExternalIPs
         )
@@ -147,12 +169,38 @@ impl AdmissionPlugin {
 }
 
 /// Which plugins are on, and what they are told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// A bit for each plugin that is on.
     on: u64,
     /// How long Pods tolerate a node that is not ready, and one that cannot be reached.
     pub(crate) toleration_seconds: [i64; 2],
+    /// What holds for Pods of all namespaces.
+    pub(crate) pod_security: Arc<PodSecurityConfiguration>,
+    /// How fast events may come.
+    pub(crate) event_limits: Vec<EventLimit>,
+}
+
+/// Why a configuration of a plugin cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdmissionConfigurationError {
+    /// The plugin has none.
+    #[error("the admission plugin {} takes no configuration here", .0.name())]
+    NotConfigurable(AdmissionPlugin),
+    /// It is of another kind than the plugin's.
+    #[error("the configuration of the admission plugin {} is a {wanted}, not a {given:?}", .plugin.name())]
+    OtherKind {
+        /// The plugin.
+        plugin: AdmissionPlugin,
+        /// The kind of its configuration, with group and version.
+        wanted: &'static str,
+        /// What it was given.
+        given: String,
+    },
+    /// It is mistaken; in Kubernetes' words.
+    #[error("{0}")]
+    Invalid(String),
 }
 
 impl Default for Settings {
@@ -160,6 +208,8 @@ impl Default for Settings {
         let mut settings = Settings {
             on: 0,
             toleration_seconds: [300; 2],
+            pod_security: Arc::default(),
+            event_limits: Vec::new(),
         };
         for plugin in AdmissionPlugin::ALL {
             settings.set(plugin, plugin.is_on_by_default());
@@ -175,6 +225,31 @@ impl Settings {
         } else {
             self.on &= !plugin.bit();
         }
+    }
+
+    /// Tells a plugin what holds for it.
+    pub(crate) fn configure(
+        &mut self,
+        plugin: AdmissionPlugin,
+        configuration: &Value,
+    ) -> Result<(), AdmissionConfigurationError> {
+        let wanted = match plugin {
+            AdmissionPlugin::PodSecurity => "pod-security.admission.config.k8s.io/v1 PodSecurityConfiguration",
+            AdmissionPlugin::EventRateLimit => "eventratelimit.admission.k8s.io/v1alpha1 Configuration",
+            _ => return Err(AdmissionConfigurationError::NotConfigurable(plugin)),
+        };
+        let text = |key: &str| configuration.get(key).and_then(Value::as_str).unwrap_or_default();
+        let given = format!("{} {}", text("apiVersion"), text("kind"));
+        if given != wanted {
+            return Err(AdmissionConfigurationError::OtherKind { plugin, wanted, given });
+        }
+        let invalid = AdmissionConfigurationError::Invalid;
+        if plugin == AdmissionPlugin::PodSecurity {
+            self.pod_security = Arc::new(PodSecurityConfiguration::read(configuration).map_err(invalid)?);
+        } else {
+            self.event_limits = EventLimit::read(configuration).map_err(invalid)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn has(&self, plugin: AdmissionPlugin) -> bool {

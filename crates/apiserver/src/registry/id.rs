@@ -83,6 +83,9 @@ built_in_ids! {
     RoleBindings = "rbac.authorization.k8s.io" "rolebindings",
     Roles = "rbac.authorization.k8s.io" "roles",
     PriorityClasses = "scheduling.k8s.io" "priorityclasses",
+    ResourceSlices = "resource.k8s.io" "resourceslices",
+    CsiDrivers = "storage.k8s.io" "csidrivers",
+    CsiNodes = "storage.k8s.io" "csinodes",
     StorageClasses = "storage.k8s.io" "storageclasses",
     VolumeAttributesClasses = "storage.k8s.io" "volumeattributesclasses",
 }

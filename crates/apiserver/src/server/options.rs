@@ -10,7 +10,7 @@ use kubewright_system::clock::Clock;
 
 use crate::access::User;
 use crate::access::tokens::ServiceAccountTokens;
-use crate::admit::{AdmissionPlugin, Settings};
+use crate::admit::{AdmissionConfigurationError, AdmissionPlugin, Settings};
 use crate::extension::DelegatedAccess;
 
 /// How requests are authorized.
@@ -146,6 +146,32 @@ impl Options {
     pub fn admission(mut self, plugin: AdmissionPlugin, on: bool) -> Self {
         self.admission.set(plugin, on);
         self
+    }
+
+    /// Tells an admission plugin what a cluster's administrator would in the file of `--admission-control-config-file`: a
+    /// `PodSecurityConfiguration` for [`AdmissionPlugin::PodSecurity`], a `Configuration` of `eventratelimit.admission.k8s.io/v1alpha1`
+    /// for [`AdmissionPlugin::EventRateLimit`], which limits nothing without one.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{AdmissionPlugin, Options};
+    /// use serde_json::json;
+    ///
+    /// let options = Options::new().configure_admission(AdmissionPlugin::PodSecurity, &json!({
+    ///     "apiVersion": "pod-security.admission.config.k8s.io/v1",
+    ///     "kind": "PodSecurityConfiguration",
+    ///     "defaults": { "enforce": "baseline" },
+    ///     "exemptions": { "namespaces": ["kube-system"] },
+    /// }))?;
+    /// # drop(options);
+    /// # Ok::<(), kubewright_apiserver::AdmissionConfigurationError>(())
+    /// ```
+    pub fn configure_admission(
+        mut self,
+        plugin: AdmissionPlugin,
+        configuration: &serde_json::Value,
+    ) -> Result<Self, AdmissionConfigurationError> {
+        self.admission.configure(plugin, configuration)?;
+        Ok(self)
     }
 
     /// For how many seconds Pods tolerate a node that is not ready, and one that cannot be reached, unless they say so

@@ -141,6 +141,14 @@ impl Status {
         .with_details(about.details(name))
     }
 
+    pub(crate) fn too_many_requests(why: &str) -> Box<Self> {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "TooManyRequests",
+            format!("Too many requests: {why}"),
+        )
+    }
+
     /// The path names nothing the server has.
     pub(crate) fn no_such_path() -> Box<Self> {
         Self::new(

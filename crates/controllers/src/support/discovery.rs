@@ -97,6 +97,8 @@ struct Resource {
     #[serde(rename = "resource")]
     plural: String,
     #[serde(default)]
+    singular_resource: String,
+    #[serde(default)]
     response_kind: Option<ResponseKind>,
     #[serde(default)]
     scope: String,
@@ -110,17 +112,51 @@ struct ResponseKind {
     kind: String,
 }
 
+/// A resource in one of its versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServedResource {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+}
+
+/// Asks for all resources in all versions.
+pub(crate) async fn resources(kube: &kube::Client) -> Result<Vec<ServedResource>, DiscoveryError> {
+    let mut served = Vec::new();
+    for path in PATHS {
+        for group in groups(kube, path).await?.items {
+            for version in group.versions {
+                served.extend(version.resources.into_iter().map(|resource| ServedResource {
+                    group: group.metadata.name.clone(),
+                    version: version.name.clone(),
+                    kind: resource.response_kind.map(|kind| kind.kind).unwrap_or_default(),
+                    plural: resource.plural,
+                    singular: resource.singular_resource,
+                }));
+            }
+        }
+    }
+    Ok(served)
+}
+
+/// Where groups are listed.
+const PATHS: [&str; 2] = ["/api", "/apis"];
+
+async fn groups(kube: &kube::Client, path: &str) -> Result<Groups, DiscoveryError> {
+    let request = Request::get(path).header("accept", AGGREGATED).body(Vec::new());
+    let request = request.map_err(|error| DiscoveryError(error.into()))?;
+    kube.request(request)
+        .await
+        .map_err(|error| DiscoveryError(error.into()))
+}
+
 /// Asks for all that is served: kinds, each in the first version of its group that serves it.
 pub(crate) async fn served(kube: &kube::Client) -> Result<DiscoveredApi, DiscoveryError> {
     let mut served = DiscoveredApi::default();
-    for path in ["/api", "/apis"] {
-        let request = Request::get(path).header("accept", AGGREGATED).body(Vec::new());
-        let request = request.map_err(|error| DiscoveryError(error.into()))?;
-        let groups: Groups = kube
-            .request(request)
-            .await
-            .map_err(|error| DiscoveryError(error.into()))?;
-        for group in groups.items {
+    for path in PATHS {
+        for group in groups(kube, path).await?.items {
             // Of what another group has nothing is known yet.
             let first = served.kinds.len();
             for version in group.versions {

@@ -48,11 +48,7 @@ impl Choice {
         let is_named = |names: &[String], name: &str| names.iter().any(|given| given == name);
         for (name, default) in all() {
             let is_asked_for = is_named(&self.enabled, name) || is_named(&self.exact, name);
-            let is_on = if self.exact.is_empty() {
-                (is_default(name, default) || is_asked_for) && !is_named(&self.disabled, name)
-            } else {
-                is_asked_for
-            };
+            let is_on = self.leaves_on(name, is_default(name, default));
             if let Some(plugin) = AdmissionPlugin::ALL.into_iter().find(|plugin| plugin.name() == name) {
                 options = options.admission(plugin, is_on);
             } else if ALWAYS_ON.contains(&name) {
@@ -68,6 +64,17 @@ impl Choice {
             }
         }
         options
+    }
+
+    /// Whether a plugin is on, given whether one is that no flag names.
+    fn leaves_on(&self, name: &str, is_default: bool) -> bool {
+        let is_named = |names: &[String]| names.iter().any(|given| given == name);
+        let is_asked_for = is_named(&self.enabled) || is_named(&self.exact);
+        if self.exact.is_empty() {
+            (is_default || is_asked_for) && !is_named(&self.disabled)
+        } else {
+            is_asked_for
+        }
     }
 
     /// What kube-apiserver refuses, in its words.
@@ -98,13 +105,25 @@ impl Choice {
     }
 }
 
+impl From<&Given> for Choice {
+    fn from(given: &Given) -> Self {
+        Choice {
+            exact: given.items("admission-control"),
+            enabled: given.items("enable-admission-plugins"),
+            disabled: given.items("disable-admission-plugins"),
+        }
+    }
+}
+
+/// Whether flags leave a plugin on, or turn it on.
+pub(super) fn is_on(given: &Given, plugin: &str) -> bool {
+    let is_default = all().any(|(name, default)| name == plugin && default);
+    Choice::from(given).leaves_on(plugin, is_default)
+}
+
 /// Turns plugins on and off as flags say.
 pub(super) fn apply(given: &Given, options: Options, problems: &mut Vec<String>) -> Options {
-    let choice = Choice {
-        exact: given.items("admission-control"),
-        enabled: given.items("enable-admission-plugins"),
-        disabled: given.items("disable-admission-plugins"),
-    };
+    let choice = Choice::from(given);
     let seconds = |flag: &str| {
         given
             .text(flag)

@@ -13,7 +13,7 @@ use kubewright_cluster::with_sources;
 
 use super::super::flags::{Given, Table};
 use super::treatment::{self, Treatment};
-use super::{admission, feature_gates, serving};
+use super::{admission, admission_file, feature_gates, serving};
 use crate::token_file;
 
 /// The only ranges that there are here: those of envtest.
@@ -64,6 +64,9 @@ impl Settings {
                 options = options.token(token, user);
             }
         }
+        options = admission_file::apply(given.text("admission-control-config-file"), options, |plugin| {
+            admission::is_on(given, plugin.name())
+        })?;
         if let Some(timeout) = time(given, "request-timeout").filter(|timeout| !timeout.is_zero()) {
             options = options.request_timeout(timeout);
         }

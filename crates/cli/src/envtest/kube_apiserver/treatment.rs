@@ -33,7 +33,7 @@ const OBEYED: &[&str] = &[
     "service-account-key-file", "service-account-signing-key-file", "service-account-max-token-expiration",
     "service-account-extend-token-expiration",
     // What is admitted, and which APIs there are.
-    "admission-control", "enable-admission-plugins", "disable-admission-plugins", "default-not-ready-toleration-seconds",
+    "admission-control", "admission-control-config-file", "enable-admission-plugins", "disable-admission-plugins", "default-not-ready-toleration-seconds",
     "default-unreachable-toleration-seconds", "feature-gates", "runtime-config",
     "service-cluster-ip-range", "service-node-port-range", "etcd-servers", "help", "version",
 ];
@@ -116,10 +116,6 @@ const REFUSED: &[(&[&str], &str)] = &[
     (
         &["authentication-config"],
         "this server reads no AuthenticationConfiguration; use the flags it stands for",
-    ),
-    (
-        &["admission-control-config-file"],
-        "this server's admission plugins take no configuration",
     ),
     (
         &["enable-bootstrap-token-auth"],

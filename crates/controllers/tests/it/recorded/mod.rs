@@ -153,6 +153,11 @@ async fn nodes_go_as_they_went_with_the_real_controllers() {
     replay_all("nodes").await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn policies_go_as_they_went_with_the_real_controllers() {
+    replay_all("policies").await;
+}
+
 #[test]
 fn every_recording_belongs_to_a_scenario() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");

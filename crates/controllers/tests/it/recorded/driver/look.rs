@@ -68,7 +68,8 @@ impl Driver {
             "ConfigMap" if name == "kube-root-ca.crt" => asked(name),
             "ServiceAccount" => asked(kind),
             "Namespace" => asked(kind) && name == self.namespace,
-            "Node" | "ClusterRole" => name.starts_with(&self.namespace),
+            "Node" | "ClusterRole" | "ValidatingAdmissionPolicy" => name.starts_with(&self.namespace),
+            "CustomResourceDefinition" => false,
             _ => true,
         }
     }
@@ -142,6 +143,7 @@ fn plain(value: Value) -> Value {
                 "clusterIP" if value != "None" => (key, json!("ADDRESS")),
                 "clusterIPs" if value != json!(["None"]) => (key, json!(["ADDRESS"])),
                 "ca.crt" if value != "" => (key, json!("CERTIFICATES")),
+                "warning" => (key, json!(without_moments(value.as_str().unwrap_or_default()))),
                 // In no order there.
                 "endpoints" | "ports" => (key, sorted(plain(value))),
                 _ => (key, plain(value)),
@@ -154,6 +156,23 @@ fn plain(value: Value) -> Value {
         Value::String(text) => Value::String(without_chance(&text)),
         other => other,
     }
+}
+
+/// Replaces the moments by which type checks tell apart the types of kinds: numbers right after a letter that are
+/// long, or that a dot follows.
+fn without_moments(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|letter: char| letter.is_ascii_digit()) {
+        let (before, tail) = rest.split_at(at);
+        let end = tail.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(tail.len());
+        let is_last = end > 2 || tail[end..].starts_with('.');
+        let is_moment = is_last && before.ends_with(|letter: char| letter.is_ascii_alphabetic());
+        shown.push_str(before);
+        shown.push_str(if is_moment { "MOMENT" } else { &tail[..end] });
+        rest = &tail[end..];
+    }
+    shown + rest
 }
 
 fn sorted(mut value: Value) -> Value {

@@ -77,7 +77,7 @@ pub(crate) struct Recording {
 type KindRow = (&'static str, &'static str, &'static str, bool);
 
 /// The kinds that are looked at.
-const KINDS: [KindRow; 13] = [
+const KINDS: [KindRow; 15] = [
     ("apps", "Deployment", "deployments", true),
     ("apps", "ReplicaSet", "replicasets", true),
     ("batch", "Job", "jobs", true),
@@ -90,6 +90,18 @@ const KINDS: [KindRow; 13] = [
     ("", "Namespace", "namespaces", false),
     ("", "Node", "nodes", false),
     ("rbac.authorization.k8s.io", "ClusterRole", "clusterroles", false),
+    (
+        "admissionregistration.k8s.io",
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+        false,
+    ),
+    (
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+        false,
+    ),
     ("", "Event", "events", true),
 ];
 

@@ -6,6 +6,7 @@ mod deployments;
 mod jobs;
 mod namespaces;
 mod nodes;
+mod policies;
 mod replica_sets;
 mod services;
 
@@ -34,7 +35,7 @@ fn scenario(name: &'static str, acts: Vec<Act>) -> Scenario {
 }
 
 /// Every scenario, by what it is about.
-pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 8] {
+pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 9] {
     [
         ("deployments", deployments::all()),
         ("replica sets", replica_sets::all()),
@@ -44,6 +45,7 @@ pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 8] {
         ("services", services::all()),
         ("namespaces", namespaces::all()),
         ("nodes", nodes::all()),
+        ("policies", policies::all()),
     ]
 }
 
