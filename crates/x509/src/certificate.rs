@@ -5,20 +5,16 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 
 use crate::der::{BIT_STRING, BOOLEAN, Element, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, SET};
+use crate::extension::{BASIC_CONSTRAINTS, EXTENDED_KEY_USAGE, KEY_USAGE, SUBJECT_ALT_NAME};
 
 /// Context-specific tags of a certificate's body.
 const VERSION: u8 = 0xa0;
-const EXTENSIONS: u8 = 0xa3;
+pub(crate) const EXTENSIONS: u8 = 0xa3;
 
 /// The object identifier of common names, 2.5.4.3, as DER content.
 pub const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 /// The object identifier of organizations, 2.5.4.10, as DER content.
 pub const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
-/// The extensions with the object identifiers 2.5.29.15, .17, .19 and .37.
-const KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x0f];
-const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
-const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 0x13];
-const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x25];
 /// The extended key usages with the object identifiers 1.3.6.1.5.5.7.3.1 and 2.5.29.37.0.
 const SERVER_AUTH: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01];
 const ANY_USAGE: &[u8] = &[0x55, 0x1d, 0x25, 0x00];
@@ -79,7 +75,7 @@ pub fn malformation(certificate: &[u8]) -> Option<&'static str> {
 }
 
 /// The signed part of a certificate, up to its subject.
-struct Body<'d> {
+pub(crate) struct Body<'d> {
     /// The elements behind the signed part: the signature's algorithm and the signature.
     outside: Reader<'d>,
     signed: &'d [u8],
@@ -89,11 +85,11 @@ struct Body<'d> {
     validity: Validity,
     subject: Element<'d>,
     /// The public key and the extensions.
-    rest: Reader<'d>,
+    pub(crate) rest: Reader<'d>,
 }
 
 impl<'d> Body<'d> {
-    fn read(certificate: &'d [u8]) -> Option<Self> {
+    pub(crate) fn read(certificate: &'d [u8]) -> Option<Self> {
         let mut outside = Reader(certificate).inside(SEQUENCE)?;
         let signed = outside.expect(SEQUENCE)?;
         let mut body = Reader(signed.content);
@@ -123,7 +119,7 @@ impl<'d> Body<'d> {
 }
 
 /// The attributes of a distinguished name.
-fn name(text: &[u8]) -> Option<Vec<Attribute<'_>>> {
+pub(crate) fn name(text: &[u8]) -> Option<Vec<Attribute<'_>>> {
     let mut names = Reader(text);
     let mut attributes = Vec::new();
     while !names.is_empty() {
@@ -284,7 +280,7 @@ impl Certificate {
     }
 }
 
-fn address(bytes: &[u8]) -> Option<IpAddr> {
+pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
     match bytes.len() {
         4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
         16 => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),

@@ -1,4 +1,4 @@
-//! A reader of DER: tag, length, content.
+//! A reader and a writer of DER: tag, length, content.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -104,4 +104,19 @@ impl<'d> Reader<'d> {
         let limit = if year < 9999 { None } else { Some(Timestamp::MAX) };
         zoned.ok().map(|zoned| zoned.timestamp()).or(limit)
     }
+}
+
+/// An element of DER.
+pub(crate) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+    let mut der = vec![tag];
+    if let Ok(short @ 0..=0x7f) = u8::try_from(content.len()) {
+        der.push(short);
+    } else {
+        let length = content.len().to_be_bytes();
+        let length = &length[length.iter().position(|byte| *byte != 0).unwrap_or(0)..];
+        der.push(0x80 | u8::try_from(length.len()).unwrap_or(0x7f));
+        der.extend_from_slice(length);
+    }
+    der.extend_from_slice(content);
+    der
 }

@@ -1,7 +1,7 @@
 //! Reads keys as Go's `crypto/x509` does: public ones out of key files and certificates, private ones in each of their three forms.
 
 use crate::certificate::Certificate;
-use crate::der::{BIT_STRING, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE};
+use crate::der::{BIT_STRING, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, element};
 use crate::pem::{self, Block};
 
 /// 1.2.840.113549.1.1.1 and 1.2.840.10045.2.1, as DER content.
@@ -218,21 +218,6 @@ impl PrivateKey {
         padded.extend_from_slice(number);
         Some(PrivateKey::Ec(padded, PublicKey::Ec(curve, point?.to_vec())))
     }
-}
-
-/// An element of DER.
-fn element(tag: u8, content: &[u8]) -> Vec<u8> {
-    let mut der = vec![tag];
-    if let Ok(short @ 0..=0x7f) = u8::try_from(content.len()) {
-        der.push(short);
-    } else {
-        let length = content.len().to_be_bytes();
-        let length = &length[length.iter().position(|byte| *byte != 0).unwrap_or(0)..];
-        der.push(0x80 | u8::try_from(length.len()).unwrap_or(0x7f));
-        der.extend_from_slice(length);
-    }
-    der.extend_from_slice(content);
-    der
 }
 
 #[cfg(test)]

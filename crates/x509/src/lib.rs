@@ -1,4 +1,5 @@
-//! PEM and X.509 as Go reads them, without I/O: blocks of PEM, certificates, certificate requests and keys.
+//! PEM and X.509 as Go reads them, without I/O: blocks of PEM, certificates, certificate requests and keys; and certificates as Go
+//! writes them from requests.
 //!
 //! The API server has to accept the certificates that Go accepts, to refuse others with Go's messages, and to compare the bytes of
 //! algorithm identifiers; an operator reads how long its certificate is valid. General X.509 libraries accept other
@@ -17,10 +18,16 @@
 
 mod certificate;
 mod der;
+mod extension;
 mod key;
 pub mod pem;
+mod request;
+mod template;
 
 pub use certificate::{
     Attribute, COMMON_NAME, Certificate, ORGANIZATION, Validity, malformation, request_subject, subject,
 };
+pub use extension::{Extension, extensions};
 pub use key::{Curve, PrivateKey, PublicKey};
+pub use request::{AlternativeNames, CertificateRequest};
+pub use template::{Template, assemble};
