@@ -11,6 +11,7 @@ mod nodes;
 mod objects;
 
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use kubewright_controllers::Controllers;
@@ -23,6 +24,7 @@ use kubewright_runtime::operator::Operator;
 use serde_json::Value;
 
 pub use builder::Builder;
+pub(crate) use builder::{Resumed, SEEDED_EPOCH};
 pub use exec::{ExecReply, Executed};
 pub use name::Name;
 
@@ -35,7 +37,7 @@ use crate::traffic::{Fault, Injected, Refusal, Traffic};
 use crate::{Error, Manifests, Metrics};
 
 /// The field manager of a test's writes.
-const FIELD_OWNER: &str = "kubewright-test";
+pub(crate) const FIELD_OWNER: &str = "kubewright-test";
 
 /// A control plane with an operator running in it, for one test.
 ///
@@ -111,6 +113,8 @@ pub struct TestEnv {
     manager: parking_lot::Mutex<Option<RunningManager>>,
     controllers: parking_lot::Mutex<Option<RunningControllers>>,
     started: CallSite,
+    /// How many managers were started: each has random numbers of its own.
+    starts: AtomicU64,
 }
 
 /// What the builder says that outlives the start.
