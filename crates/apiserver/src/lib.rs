@@ -58,8 +58,8 @@ pub use extension::{
     DefinitionError, DelegatedAccess, InvalidCertificate, RowError, RowSource, RowVerbs, ServedDefinition,
 };
 pub use logs::LogWriter;
-pub use server::ApiServer;
 pub use server::options::{AuthorizationMode, Options};
+pub use server::{ApiServer, StoredChange};
 pub use stream::Connection;
 pub use stream::containers::{AttachTarget, ContainerBackend, PodBackend, PodIdentity, PortFuture};
 pub use stream::exec::{ExecCommand, ExecEnd, ExecFuture, ExecStreams, TerminalSize, TerminalSizes};

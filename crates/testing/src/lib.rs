@@ -47,6 +47,7 @@ mod audit;
 mod control_plane;
 mod env;
 mod error;
+pub mod explore;
 mod extension;
 mod fail;
 mod idempotent;

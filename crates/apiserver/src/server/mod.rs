@@ -1,9 +1,12 @@
 //! The server behind every transport, and its state. The way of a request through it is in `request`.
 
 pub(crate) mod bootstrap;
+mod history;
 pub(crate) mod metrics;
 pub(crate) mod options;
 mod own_objects;
+
+pub use history::StoredChange;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -120,8 +123,14 @@ impl ApiServer {
     #[expect(clippy::needless_pass_by_value, reason = "options are made for one server, in place")]
     pub fn new(options: Options) -> ApiServer {
         static BOOTSTRAP: OnceLock<Store> = OnceLock::new();
-        let store = BOOTSTRAP.get_or_init(|| bootstrap::state(Limits::default())).fork();
-        ApiServer::over(store, &options)
+        // A seed repeats a run in another process, too.
+        static REPEATABLE: OnceLock<Store> = OnceLock::new();
+        let store = if options.seed.is_some() {
+            REPEATABLE.get_or_init(|| bootstrap::repeatable_state(Limits::default()))
+        } else {
+            BOOTSTRAP.get_or_init(|| bootstrap::state(Limits::default()))
+        };
+        ApiServer::over(store.fork(), &options)
     }
 
     pub(crate) fn over(store: Store, options: &Options) -> ApiServer {
@@ -161,6 +170,32 @@ impl ApiServer {
     /// An independent server with a copy of this one's state, at once whatever its size. It goes on with the same clock;
     /// its uids and names are other ones, and repeat themselves if this server's do.
     pub fn fork(&self) -> ApiServer {
+        self.fork_with(self.server.clock, self.server.random.fork())
+    }
+
+    /// As [`fork`](Self::fork), for another runtime: the clock of the copy shows `now` and follows the runtime in which this is called,
+    /// and its uids and names follow from `seed`. Equal arguments give equal copies.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, Options};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = ApiServer::new(Options::new());
+    /// let copy = server.fork_at("2026-01-01T00:00:00Z".parse().unwrap(), 7);
+    /// assert_eq!(copy.now().to_string()[..10], *"2026-01-01");
+    /// # }
+    /// ```
+    pub fn fork_at(&self, now: Timestamp, seed: u64) -> ApiServer {
+        self.fork_with(Clock::starting_at(now), Random::seeded(seed))
+    }
+
+    /// The time that the server's clock shows.
+    pub fn now(&self) -> Timestamp {
+        self.server.clock.now()
+    }
+
+    fn fork_with(&self, clock: Clock, random: Random) -> ApiServer {
         let server = &self.server;
         let store = server.store.fork();
         let fork = Arc::new_cyclic(|me| Server {
@@ -168,8 +203,8 @@ impl ApiServer {
             // What a write that is still under way has reserved is not the fork's.
             allocate: Allocations::observing(&store),
             store,
-            clock: server.clock,
-            random: server.random.fork(),
+            clock,
+            random,
             metrics: Metrics::default(),
             logs: server.logs.fork(),
             containers: server.containers.fork(),
@@ -189,7 +224,7 @@ impl ApiServer {
             threads: Arc::default(),
             advertised: OnceLock::new(),
             published: OnceLock::new(),
-            started: server.clock.now(),
+            started: clock.now(),
             flags: Arc::clone(&server.flags),
         });
         fork.settle_all();

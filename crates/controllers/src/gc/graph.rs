@@ -1,6 +1,6 @@
 //! The graph of owners and dependents by uid, kept from events. Pure.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kubewright_runtime::object::{Kind, ObjectKey, Record};
@@ -137,7 +137,7 @@ pub(super) struct Consequences {
 /// The graph of owners and dependents.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    nodes: HashMap<Uid, Node>,
+    nodes: BTreeMap<Uid, Node>,
 }
 
 impl Graph {

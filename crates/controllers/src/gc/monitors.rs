@@ -1,6 +1,6 @@
 //! Watches every kind that can be deleted, also those that are defined later.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(super) struct Monitors {
     incomplete: RwLock<()>,
     /// Told when kinds may have come or gone.
     kinds_changed: Arc<Notify>,
-    running: Mutex<HashMap<Kind, Monitor>>,
+    running: Mutex<BTreeMap<Kind, Monitor>>,
     served: Mutex<DiscoveredApi>,
 }
 

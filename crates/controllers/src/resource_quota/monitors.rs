@@ -1,6 +1,6 @@
 //! Watches of the kinds that quotas count: each wakes the quotas of the namespace in which something happened.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use kubewright_runtime::cache::{Event, Registration};
@@ -29,7 +29,7 @@ struct Quotas {
 pub(super) struct Monitors {
     quotas: Arc<Quotas>,
     random: Random,
-    running: Mutex<HashMap<Kind, Monitor>>,
+    running: Mutex<BTreeMap<Kind, Monitor>>,
 }
 
 impl Monitors {

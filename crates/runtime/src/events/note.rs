@@ -8,7 +8,7 @@ use super::reference::{Referable, Reference};
 const LONGEST_TEXT: usize = 1024;
 
 /// The type of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventType {
     /// `Normal`: something happened as it should.
     Normal,

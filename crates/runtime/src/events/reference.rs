@@ -4,7 +4,7 @@ use kube::core::DynamicObject;
 use serde::Serialize;
 
 /// A reference to an object, as events carry it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reference {
     /// Group and version.

@@ -1,6 +1,6 @@
 //! Decides which events are written to the server, and when: a state machine without clock and network.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ pub(super) const REFRESH: Duration = Duration::from_mins(30);
 const MOST_EVENTS: usize = 4096;
 
 /// The fields that are equal in all events of a series.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EventKey {
     event_type: EventType,
     action: String,
@@ -88,7 +88,7 @@ struct Entry {
 /// All events that can still become a series.
 #[derive(Debug, Default)]
 pub(super) struct Series {
-    entries: HashMap<EventKey, Entry>,
+    entries: BTreeMap<EventKey, Entry>,
     limits: Limits,
 }
 

@@ -3,8 +3,11 @@
 use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use kubewright_apiserver::ApiServer;
 use kubewright_controllers::Controllers;
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::manager::Manager;
@@ -14,7 +17,7 @@ use kubewright_runtime::random::Random;
 use serde_json::{Value, json};
 
 use super::{Settings, TestEnv, live, trace};
-use crate::control_plane::{ControlPlane, Mode};
+use crate::control_plane::{ControlPlane, Embedded, Mode};
 use crate::fail::{CallSite, or_fail};
 use crate::install::{self, Installation};
 use crate::traffic::Traffic;
@@ -22,6 +25,8 @@ use crate::{Error, manifests};
 
 /// How long [`TestEnv::eventually`] waits by default.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// When an environment with a seed begins, in virtual time: 2026-01-01T00:00:00Z.
+pub(crate) const SEEDED_EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
 /// How many writes a manager may need within a minute.
 const WRITE_BUDGET: u64 = 1000;
 
@@ -56,6 +61,19 @@ pub struct Builder {
     controllers: Controllers,
     nodes: Option<usize>,
     configure: Arc<dyn Fn(Manager) -> Manager + Send + Sync>,
+    resumed: Option<Resumed>,
+}
+
+/// A server that an environment is built on, instead of one of its own.
+pub(crate) struct Resumed {
+    pub(crate) server: ApiServer,
+    /// The clock of the server.
+    pub(crate) clock: Clock,
+    pub(crate) traffic: Traffic,
+    /// The namespace of the environment that the server was forked from; `None` if nothing is installed there yet.
+    pub(crate) namespace: Option<String>,
+    /// How many managers were started there.
+    pub(crate) starts: u64,
 }
 
 impl Builder {
@@ -72,7 +90,14 @@ impl Builder {
             controllers: Controllers::all(),
             nodes: None,
             configure: Arc::new(|manager| manager),
+            resumed: None,
         }
+    }
+
+    /// Builds the environment on a server that exists.
+    pub(crate) fn resume(mut self, resumed: Resumed) -> Self {
+        self.resumed = Some(resumed);
+        self.embedded()
     }
 
     /// Installs and runs this operator. Default: none; the test brings its own, or needs none.
@@ -105,7 +130,8 @@ impl Builder {
         self
     }
 
-    /// Makes uids, generated names and jitter repeat themselves, on the embedded server.
+    /// Makes uids, generated names and jitter repeat themselves, on the embedded server; in virtual time the clock, too, which
+    /// begins at 2026-01-01T00:00:00Z.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
@@ -214,22 +240,42 @@ impl Builder {
     async fn try_start_at(self, at: CallSite) -> Result<TestEnv, Error> {
         let mode = self.mode.clone().unwrap_or_else(Mode::from_environment);
         let extra = self.files()?;
-        let namespace = {
+        let (resumed, traffic, known, starts) = match self.resumed {
+            Some(resumed) => (
+                Some((resumed.server, resumed.clock)),
+                resumed.traffic,
+                resumed.namespace,
+                resumed.starts,
+            ),
+            None => (None, Traffic::new(), None, 0),
+        };
+        let is_installed = known.is_some();
+        let namespace = known.unwrap_or_else(|| {
             let random = self.seed.map_or_else(Random::from_entropy, Random::seeded);
             format!("test-{}", &random.uuid()[..5])
-        };
+        });
+        if let Some(journal) = traffic.journal() {
+            journal.set_home(&namespace);
+        }
         let installation = self.operator.as_ref().map(|operator| match mode {
             Mode::Existing => Installation::within(operator, &namespace),
             _ => Installation::of(operator),
         });
         let installation = installation.transpose()?;
-        let clock = Clock::system();
-        let control_plane = ControlPlane::start(&mode, self.seed, clock).await?;
+        let (control_plane, clock) = match resumed {
+            Some((server, clock)) => (ControlPlane::Embedded(Embedded::of(server)), clock),
+            None => {
+                let clock = clock(self.seed);
+                (ControlPlane::start(&mode, self.seed, clock).await?, clock)
+            }
+        };
         let client = live(control_plane.admin()).with_clock(clock);
         let objects = installation.iter().flat_map(|installation| installation.objects.iter());
         let objects: Vec<Value> = objects.chain(&extra).cloned().collect();
-        install::install(&objects, &client, control_plane.is_shared()).await?;
-        install::install(&[namespace_object(&namespace)], &client, control_plane.is_shared()).await?;
+        if !is_installed {
+            install::install(&objects, &client, control_plane.is_shared()).await?;
+            install::install(&[namespace_object(&namespace)], &client, control_plane.is_shared()).await?;
+        }
         if control_plane.server().is_none() {
             install::served(&objects, &client).await?;
         }
@@ -255,11 +301,12 @@ impl Builder {
             },
             client,
             namespace,
-            traffic: Traffic::new(),
+            traffic,
             trace: trace(),
             manager: parking_lot::Mutex::new(None),
             controllers: parking_lot::Mutex::new(None),
             started: at,
+            starts: AtomicU64::new(starts),
         };
         if env.operator.is_some() {
             env.try_start_manager().await?;
@@ -286,6 +333,15 @@ impl Builder {
 
 pub(super) fn namespace_object(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })
+}
+
+/// The clock of an environment. In virtual time a seed repeats the times, too.
+fn clock(seed: Option<u64>) -> Clock {
+    if seed.is_some() && crate::time::is_paused() {
+        Clock::starting_at(SEEDED_EPOCH)
+    } else {
+        Clock::system()
+    }
 }
 
 fn default_deadline() -> Duration {

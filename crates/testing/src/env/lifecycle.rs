@@ -1,6 +1,7 @@
 //! Starts, restarts and stops the manager of an environment; forks and ends the environment.
 
 use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kubewright_apiserver::ApiServer;
 use kubewright_runtime::mapper::RestMapper;
@@ -44,13 +45,14 @@ impl TestEnv {
         let (Some(operator), Some(installation)) = (&self.operator, &self.installation) else {
             return Err(Error::NoManager);
         };
+        let starts = self.starts.fetch_add(1, Ordering::Relaxed);
         let wanted = ManagerInputs {
             operator,
             installation,
             control_plane: self.control_plane()?,
             traffic: &self.traffic,
             trace: &self.trace,
-            seed: self.settings.seed,
+            seed: self.settings.seed.map(|seed| seed.wrapping_add(starts)),
             clock: self.settings.clock,
             configure: &*self.settings.configure,
         };
@@ -65,6 +67,11 @@ impl TestEnv {
         if let Some(running) = running {
             running.stop().await;
         }
+    }
+
+    /// Ends the manager at once, as when its process is killed.
+    pub(crate) fn kill_manager(&self) {
+        drop(self.manager.lock().take());
     }
 
     /// Stops the manager and starts it again: it comes to the same state, whatever it missed. The cluster's controllers go on.
@@ -135,6 +142,7 @@ impl TestEnv {
             manager: parking_lot::Mutex::new(None),
             controllers: parking_lot::Mutex::new(None),
             started: self.started,
+            starts: AtomicU64::new(0),
         };
         if self.manager.lock().is_some() {
             env.try_start_manager().await?;

@@ -11,6 +11,7 @@ mod nodes;
 mod objects;
 
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use kubewright_controllers::Controllers;
@@ -24,6 +25,7 @@ use kubewright_runtime::trace::Trace;
 use serde_json::Value;
 
 pub use builder::Builder;
+pub(crate) use builder::{Resumed, SEEDED_EPOCH};
 pub use exec::{ExecReply, Executed};
 pub use name::Name;
 
@@ -36,7 +38,7 @@ use crate::traffic::{Fault, Injected, Refusal, Traffic};
 use crate::{Error, Manifests, Metrics};
 
 /// The field manager of a test's writes.
-const FIELD_OWNER: &str = "kubewright-test";
+pub(crate) const FIELD_OWNER: &str = "kubewright-test";
 /// How many bytes of what happened in the manager are kept.
 const TRACE: usize = 4 << 20;
 
@@ -115,6 +117,8 @@ pub struct TestEnv {
     manager: parking_lot::Mutex<Option<RunningManager>>,
     controllers: parking_lot::Mutex<Option<RunningControllers>>,
     started: CallSite,
+    /// How many managers were started: each has random numbers of its own.
+    starts: AtomicU64,
 }
 
 /// What the builder says that outlives the start.

@@ -19,7 +19,7 @@ use super::request::ApiRequest;
 use super::stream::InterruptibleBody;
 use super::{RecordedWrite, Refusal, Traffic};
 
-type HttpResponse = Response<UnsyncBoxBody<Bytes, BoxError>>;
+pub(super) type HttpResponse = Response<UnsyncBoxBody<Bytes, BoxError>>;
 
 /// A client whose requests go through the record and then to `service`, with the retries of a production client above.
 pub(crate) fn client<S, B>(service: S, traffic: Traffic, admin: kube::Client, namespace: &str) -> kube::Client
@@ -32,6 +32,7 @@ where
 {
     let recording = RecordingService {
         inner: service,
+        life: traffic.life(),
         traffic,
         admin: Arc::new(admin),
     };
@@ -45,6 +46,8 @@ where
 pub(crate) struct RecordingService<S> {
     inner: S,
     traffic: Traffic,
+    /// The life of the manager that it serves: the requests of one that has crashed are never answered.
+    life: u64,
     /// Reads objects before they are written.
     admin: Arc<kube::Client>,
 }
@@ -69,9 +72,18 @@ where
         let clone = self.inner.clone();
         // `poll_ready` was called on this one, so it is the one to call.
         let mut inner = std::mem::replace(&mut self.inner, clone);
-        let (traffic, admin) = (self.traffic.clone(), Arc::clone(&self.admin));
+        let (traffic, admin, life) = (self.traffic.clone(), Arc::clone(&self.admin), self.life);
         Box::pin(async move {
             let api_request = ApiRequest::of(request.method(), request.uri());
+            if life != traffic.life() {
+                std::future::pending::<()>().await;
+            }
+            if let Some(journal) = traffic.journal()
+                && api_request.is_write()
+                && !api_request.is_event_or_lease()
+            {
+                return journal.write(&traffic, &api_request, request, &mut inner).await;
+            }
             let effect = traffic.effect_on(&api_request);
             match effect {
                 Some(Effect::Fail { code }) => return Ok(failure(code)),
@@ -150,7 +162,7 @@ impl Traffic {
     }
 
     /// Records a response.
-    async fn took<B>(&self, api_request: &ApiRequest, answer: Response<B>) -> Result<HttpResponse, BoxError>
+    pub(super) async fn took<B>(&self, api_request: &ApiRequest, answer: Response<B>) -> Result<HttpResponse, BoxError>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
@@ -238,7 +250,7 @@ fn refusal(api_request: &ApiRequest, body: &[u8]) -> Option<Refusal> {
     })
 }
 
-fn failure(code: u16) -> HttpResponse {
+pub(super) fn failure(code: u16) -> HttpResponse {
     let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let reason = match code {
         404 => "NotFound",
@@ -260,7 +272,7 @@ fn failure(code: u16) -> HttpResponse {
     answer
 }
 
-fn whole(body: Bytes) -> UnsyncBoxBody<Bytes, BoxError> {
+pub(super) fn whole(body: Bytes) -> UnsyncBoxBody<Bytes, BoxError> {
     http_body_util::Full::new(body)
         .map_err(|never: std::convert::Infallible| -> BoxError { match never {} })
         .boxed_unsync()

@@ -2,6 +2,7 @@
 //! [`Traffic`] is the record; [`layer`] writes it, on the manager's client.
 
 mod fault;
+mod journal;
 mod layer;
 mod observe;
 mod request;
@@ -9,6 +10,7 @@ mod stream;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -16,6 +18,7 @@ use tokio::sync::watch;
 
 pub(crate) use fault::ActiveFault;
 pub use fault::{Effect, Fault, Injected, Requests};
+pub(crate) use journal::{Journal, JournaledWrite, Signal, Strike, WriteAddress};
 pub(crate) use layer::client;
 pub(crate) use observe::observed_client;
 pub(crate) use request::ApiRequest;
@@ -31,6 +34,9 @@ struct Shared {
     activity: watch::Sender<u64>,
     /// Interruptions of open watches, newest last.
     interruptions: watch::Sender<Vec<stream::Interruption>>,
+    /// Counts the managers that crashed.
+    life: AtomicU64,
+    journal: Option<Journal>,
 }
 
 #[derive(Debug, Default)]
@@ -81,11 +87,36 @@ pub(crate) struct RecordedWrite {
 
 impl Traffic {
     pub(crate) fn new() -> Self {
+        Self::with(None)
+    }
+
+    /// A record that also keeps the writes in order, and can strike one of them.
+    pub(crate) fn journaled(journal: Journal) -> Self {
+        Self::with(Some(journal))
+    }
+
+    fn with(journal: Option<Journal>) -> Self {
         Traffic(Arc::new(Shared {
             log: Mutex::default(),
             activity: watch::Sender::new(0),
             interruptions: watch::Sender::new(Vec::new()),
+            life: AtomicU64::new(0),
+            journal,
         }))
+    }
+
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        self.0.journal.as_ref()
+    }
+
+    /// The number of the manager's present life.
+    fn life(&self) -> u64 {
+        self.0.life.load(Ordering::Relaxed)
+    }
+
+    /// From now on, only managers that start later are answered.
+    fn begin_life(&self) {
+        self.0.life.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Changes whenever a request of the manager or of the cluster's own controllers is answered.

@@ -6,6 +6,7 @@ mod controllers;
 mod conversion;
 mod exec;
 mod existing;
+mod explore;
 mod failures;
 mod faults;
 mod garden;

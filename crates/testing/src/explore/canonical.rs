@@ -1,0 +1,227 @@
+//! Objects without what no two runs share: uids, revisions, times, generated names and addresses.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde_json::{Map, Value};
+
+use super::cluster::Cluster;
+use super::plan::ObjectName;
+
+/// The objects of a cluster in a form in which equal runs are equal.
+pub(super) type State = BTreeMap<ObjectName, Value>;
+
+/// What every write changes, or what says when and by whom something was written.
+const METADATA: [&str; 6] = [
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "managedFields",
+    "generation",
+    "selfLink",
+];
+/// Fields that simulated or real machines fill in.
+const MACHINES: [&str; 4] = ["containerID", "nodePort", "healthCheckNodePort", "restartCount"];
+/// Annotations that count the past.
+const COUNTERS: [&str; 1] = ["deployment.kubernetes.io/revision"];
+
+/// What the names of a cluster become.
+#[derive(Default)]
+struct Names {
+    /// By uid.
+    owners: BTreeMap<String, String>,
+    /// Generated names.
+    generated: BTreeMap<String, String>,
+}
+
+pub(super) fn state(cluster: &Cluster) -> State {
+    let names = Names::of(cluster);
+    let mut generated: BTreeMap<ObjectName, Vec<Value>> = BTreeMap::new();
+    let mut state = State::new();
+    for (name, object) in cluster.objects() {
+        let canonical = names.object(object);
+        match prefix(object) {
+            Some(prefix) => {
+                let family = ObjectName {
+                    resource: name.resource.clone(),
+                    name: format!("{prefix}*"),
+                };
+                generated.entry(family).or_default().push(canonical);
+            }
+            None => drop(state.insert(name.clone(), canonical)),
+        }
+    }
+    for (family, mut objects) in generated {
+        // Those of one family have no names; their order must not come from the names that they had.
+        objects.sort_by_cached_key(Value::to_string);
+        for (at, object) in objects.into_iter().enumerate() {
+            let name = if at == 0 {
+                family.clone()
+            } else {
+                ObjectName {
+                    resource: family.resource.clone(),
+                    name: format!("{}{}", family.name, at + 1),
+                }
+            };
+            state.insert(name, object);
+        }
+    }
+    state
+}
+
+/// The body of a write, for comparing two runs.
+pub(super) fn body(body: &Value) -> Value {
+    Names::default().object(body)
+}
+
+/// The prefix of a generated name.
+fn prefix(object: &Value) -> Option<&str> {
+    let metadata = &object["metadata"];
+    let (prefix, name) = (metadata["generateName"].as_str()?, metadata["name"].as_str()?);
+    (!prefix.is_empty() && name.starts_with(prefix)).then_some(prefix)
+}
+
+impl Names {
+    fn of(cluster: &Cluster) -> Self {
+        let mut names = Names::default();
+        for (name, object) in cluster.objects() {
+            let shown = match prefix(object) {
+                Some(prefix) => {
+                    let shown = format!("{prefix}*");
+                    names.generated.insert(own_name(object).to_owned(), shown.clone());
+                    shown
+                }
+                None => name.name.clone(),
+            };
+            if let Some(uid) = object["metadata"]["uid"].as_str() {
+                names
+                    .owners
+                    .insert(uid.to_owned(), format!("<uid of {}/{shown}>", name.resource));
+            }
+        }
+        names
+    }
+
+    fn object(&self, object: &Value) -> Value {
+        let generation = object["metadata"]["generation"].as_i64();
+        let mut canonical = self.value("", object, generation);
+        if let Some(metadata) = canonical.get_mut("metadata").and_then(Value::as_object_mut) {
+            for field in METADATA {
+                metadata.remove(field);
+            }
+            let annotations = metadata.get_mut("annotations").and_then(Value::as_object_mut);
+            if let Some(annotations) = annotations {
+                for counter in COUNTERS {
+                    annotations.remove(counter);
+                }
+                if annotations.is_empty() {
+                    metadata.remove("annotations");
+                }
+            }
+        }
+        canonical
+    }
+
+    fn value(&self, field: &str, value: &Value, generation: Option<i64>) -> Value {
+        match value {
+            Value::Object(members) => {
+                let kept = members.iter().filter(|(name, _)| !MACHINES.contains(&name.as_str()));
+                let members = kept.map(|(name, value)| (self.text(name), self.value(name, value, generation)));
+                Value::Object(members.collect::<Map<_, _>>())
+            }
+            Value::Array(items) => {
+                let mut items: Vec<Value> = items.iter().map(|item| self.value(field, item, generation)).collect();
+                // Sets in Kubernetes' eyes: whose entry came first says nothing.
+                if matches!(
+                    field,
+                    "conditions" | "ownerReferences" | "finalizers" | "podIPs" | "addresses"
+                ) {
+                    items.sort_by_cached_key(Value::to_string);
+                }
+                Value::Array(items)
+            }
+            Value::Number(number) if field == "observedGeneration" => match (number.as_i64(), generation) {
+                (Some(observed), Some(current)) if observed == current => "<current>".into(),
+                (Some(_), Some(_)) => "<not current>".into(),
+                _ => value.clone(),
+            },
+            Value::String(text) => self.text(text).into(),
+            _ => value.clone(),
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        if let Some(name) = self.generated.get(text).or_else(|| self.owners.get(text)) {
+            return name.clone();
+        }
+        if is_uid(text) {
+            return "<uid of nothing that is there>".to_owned();
+        }
+        if is_time(text) {
+            return "<time>".to_owned();
+        }
+        if text.contains(['.', ':']) && text.parse::<IpAddr>().is_ok_and(|address| !address.is_unspecified()) {
+            return "<address>".to_owned();
+        }
+        text.to_owned()
+    }
+}
+
+fn own_name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+fn is_uid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// `2026-01-01T00:00:00Z`, with or without a fraction.
+fn is_time(text: &str) -> bool {
+    text.len() >= 20 && text.ends_with('Z') && text.as_bytes()[10] == b'T' && text.parse::<jiff::Timestamp>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_no_two_runs_share_is_left_out() {
+        let object = |uid: &str, address: &str, generation: i64| {
+            json!({
+                "metadata": {
+                    "name": "a", "uid": uid, "resourceVersion": uid, "creationTimestamp": "2026-01-01T00:00:00Z",
+                    "generation": generation, "managedFields": [{ "manager": uid }],
+                },
+                "spec": { "clusterIP": address, "ports": [{ "port": 80, "nodePort": generation }] },
+                "status": {
+                    "observedGeneration": generation,
+                    "conditions": [{ "type": "Ready", "lastTransitionTime": format!("2026-01-0{generation}T00:00:00Z") }],
+                },
+            })
+        };
+        let one = object("3b1c1f5e-0a6e-4a55-8a55-000000000001", "10.96.0.1", 1);
+        let other = object("3b1c1f5e-0a6e-4a55-8a55-000000000002", "10.96.0.2", 2);
+        assert_eq!(body(&one), body(&other));
+    }
+
+    #[test]
+    fn an_observed_generation_that_is_behind_is_kept() {
+        let object =
+            |observed: i64| json!({ "metadata": { "generation": 2 }, "status": { "observedGeneration": observed } });
+        assert_ne!(body(&object(1)), body(&object(2)));
+        assert_eq!(body(&object(2))["status"]["observedGeneration"], "<current>");
+    }
+
+    #[test]
+    fn versions_and_words_are_no_addresses_and_no_times() {
+        for text in ["1.36", "nginx:1.2", "2026-01-01", "cafe", "0.0.0.0"] {
+            assert_eq!(body(&json!({ "image": text }))["image"], text);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The objects of a cluster at one revision, followed from write to write.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kubewright_apiserver::{ApiServer, StoredChange};
+use kubewright_runtime::object::{Kind, Object};
+use serde_json::Value;
+
+use super::plan::ObjectName;
+
+/// What changes by itself all the time and says nothing about an operator.
+pub(super) fn is_followed(group: &str, resource: &str) -> bool {
+    resource != "events" && !(group == "coordination.k8s.io" && resource == "leases")
+}
+
+/// The objects of a cluster as they were at one revision, for an invariant. Events and leases are left out, and so is what every
+/// cluster has from its beginning.
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
+    namespace: String,
+    revision: u64,
+    objects: BTreeMap<ObjectName, Arc<Value>>,
+}
+
+impl Cluster {
+    pub(super) fn new(namespace: &str) -> Self {
+        Cluster {
+            namespace: namespace.to_owned(),
+            ..Cluster::default()
+        }
+    }
+
+    /// All objects of a kind, in all namespaces. What cannot be read as this type is left out.
+    pub fn list<K: Object>(&self) -> Vec<K> {
+        let kind = Kind::of::<K>();
+        let resource = resource_name(kind.group(), kind.plural());
+        let found = self.objects.iter().filter(|(name, _)| name.resource == resource);
+        found.filter_map(|(_, object)| K::deserialize(&**object).ok()).collect()
+    }
+
+    /// The object of a kind with this name: in the test's namespace, or without a namespace.
+    pub fn get<K: Object>(&self, name: &str) -> Option<K> {
+        let kind = Kind::of::<K>();
+        let name = ObjectName {
+            resource: resource_name(kind.group(), kind.plural()),
+            name: name.to_owned(),
+        };
+        K::deserialize(&**self.objects.get(&name)?).ok()
+    }
+
+    /// The revision of the newest write.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    pub(super) fn objects(&self) -> &BTreeMap<ObjectName, Arc<Value>> {
+        &self.objects
+    }
+
+    /// Goes on to what a server has now, and shows every revision on the way.
+    pub(super) fn follow(&mut self, server: &ApiServer, mut look: impl FnMut(&Cluster)) {
+        for change in server.history(self.revision, is_followed) {
+            self.apply(change);
+            look(self);
+        }
+    }
+
+    fn apply(&mut self, change: StoredChange) {
+        self.revision = change.revision;
+        let metadata = &change.object["metadata"];
+        let text = |field: &str| metadata[field].as_str().unwrap_or_default();
+        let name = match text("namespace") {
+            "" => text("name").to_owned(),
+            namespace if namespace == self.namespace => text("name").to_owned(),
+            namespace => format!("{namespace}:{}", text("name")),
+        };
+        let name = ObjectName {
+            resource: resource_name(&change.group, &change.resource),
+            name,
+        };
+        if change.deleted {
+            self.objects.remove(&name);
+        } else {
+            self.objects.insert(name, Arc::new(change.object));
+        }
+    }
+}
+
+/// `deployments.apps`
+fn resource_name(group: &str, plural: &str) -> String {
+    if group.is_empty() {
+        plural.to_owned()
+    } else {
+        format!("{plural}.{group}")
+    }
+}

@@ -1,0 +1,161 @@
+//! Where a run is not as the reference.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::canonical::State;
+use super::observation::{Boundary, Observation};
+
+/// How many fields of an object are shown.
+const MOST_FIELDS: usize = 6;
+/// How many characters of a value are shown.
+const LONGEST: usize = 100;
+
+/// One difference. Its name is the same in every run that shows the same mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// What is wrong, as `left behind configmaps/x`.
+    pub(super) name: String,
+    /// The step after which it shows.
+    pub(super) step: usize,
+    pub(super) details: Vec<String>,
+}
+
+impl Difference {
+    pub(super) fn new(step: usize, name: impl Into<String>, details: Vec<String>) -> Self {
+        Difference {
+            name: name.into(),
+            step,
+            details,
+        }
+    }
+}
+
+/// The differences at the first step after which there are any.
+pub(super) fn differences(reference: &Observation, run: &Observation) -> Vec<Difference> {
+    for (at, boundary) in run.boundaries.iter().enumerate() {
+        let step = run.first + at;
+        let Some(expected) = reference.after(step) else { break };
+        let found = boundaries(step, expected, boundary);
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+fn boundaries(step: usize, expected: &Boundary, boundary: &Boundary) -> Vec<Difference> {
+    let mut found = states(step, &expected.state, &boundary.state);
+    if expected.failing.is_empty() && !boundary.failing.is_empty() {
+        found.push(Difference::new(step, "fails on and on", boundary.failing.clone()));
+    }
+    found
+}
+
+/// The differences between two states, one for each object.
+pub(super) fn states(step: usize, expected: &State, state: &State) -> Vec<Difference> {
+    let names: BTreeSet<_> = expected.keys().chain(state.keys()).collect();
+    let mut found = Vec::new();
+    for name in names {
+        match (expected.get(name), state.get(name)) {
+            (Some(_), None) => found.push(Difference::new(step, format!("missing {name}"), Vec::new())),
+            (None, Some(object)) => {
+                found.push(Difference::new(
+                    step,
+                    format!("unexpected {name}"),
+                    vec![shortened(object)],
+                ));
+            }
+            (Some(expected), Some(object)) if expected != object => {
+                let fields = fields(expected, object);
+                found.push(Difference::new(step, format!("different {name}"), fields));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The fields in which two objects differ, with both values.
+pub(super) fn fields(expected: &Value, object: &Value) -> Vec<String> {
+    let mut fields = Vec::new();
+    compare("", expected, object, &mut fields);
+    let more = fields.len().saturating_sub(MOST_FIELDS);
+    fields.truncate(MOST_FIELDS);
+    if more > 0 {
+        fields.push(format!("… {more} more"));
+    }
+    fields
+}
+
+fn compare(path: &str, expected: &Value, value: &Value, fields: &mut Vec<String>) {
+    match (expected, value) {
+        (Value::Object(one), Value::Object(other)) => {
+            let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            for name in names {
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                let none = Value::Null;
+                let (expected, value) = (one.get(name).unwrap_or(&none), other.get(name).unwrap_or(&none));
+                compare(&path, expected, value, fields);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (at, (expected, value)) in one.iter().zip(other).enumerate() {
+                compare(&format!("{path}[{at}]"), expected, value, fields);
+            }
+        }
+        (expected, value) if expected == value => {}
+        (expected, value) => fields.push(format!("{path}: {} and not {}", shown(value), shown(expected))),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    if value.is_null() {
+        "nothing".to_owned()
+    } else {
+        shortened(value)
+    }
+}
+
+/// The beginning of a value as text.
+fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::plan::ObjectName;
+    use super::*;
+
+    #[test]
+    fn each_object_that_differs_is_named_with_its_fields() {
+        let name = |name: &str| ObjectName {
+            resource: "configmaps".to_owned(),
+            name: name.to_owned(),
+        };
+        let expected = State::from([(name("a"), json!({ "data": { "x": "1" } })), (name("b"), json!({}))]);
+        let state = State::from([(name("a"), json!({ "data": { "x": "2" } })), (name("c"), json!({}))]);
+        let found = states(0, &expected, &state);
+        let names: Vec<_> = found.iter().map(|difference| difference.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "different configmaps/a",
+                "missing configmaps/b",
+                "unexpected configmaps/c"
+            ]
+        );
+        assert_eq!(found[0].details, [r#"data.x: "2" and not "1""#]);
+    }
+}

@@ -1,0 +1,254 @@
+//! What a test says of an exploration, and how it ends.
+
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kubewright_runtime::operator::Operator;
+
+use super::class::Class;
+use super::cluster::Cluster;
+use super::plan::Plan;
+use super::report::{self, Summary};
+use super::scenario::{Invariant, Scenario, Step};
+use super::search::{Extent, Finding, References, Search, search};
+use super::shrink::shrink;
+use crate::fail::or_fail;
+use crate::{Builder, Error, TestEnv};
+
+/// Explores an operator. `operator` is called for every run: what one of them remembers, no other knows. See the
+/// [module](crate::explore).
+pub fn explore(operator: impl Fn() -> Operator + Send + Sync + 'static) -> Exploration {
+    Exploration {
+        scenario: Scenario {
+            operator: Arc::new(operator),
+            environment: Arc::new(|builder| builder),
+            steps: Vec::new(),
+            invariants: Vec::new(),
+            seed: 0,
+        },
+        classes: Class::ALL.to_vec(),
+        accepted: Vec::new(),
+        replay: None,
+        jobs: std::thread::available_parallelism().map_or(1, usize::from),
+        time: None,
+        repeats: 2,
+    }
+}
+
+/// An exploration that is not run yet. Made by [`explore`].
+#[must_use = "nothing is explored until it runs"]
+pub struct Exploration {
+    scenario: Scenario,
+    classes: Vec<Class>,
+    accepted: Vec<(String, String)>,
+    replay: Option<String>,
+    jobs: usize,
+    time: Option<Duration>,
+    repeats: usize,
+}
+
+impl Exploration {
+    /// A step of the scenario: something that users do. Each run takes it in an environment of its own, in virtual time, and the
+    /// cluster settles after it. Names are unique.
+    pub fn step<F, Fut>(mut self, name: impl Into<String>, action: F) -> Self
+    where
+        F: Fn(Arc<TestEnv>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + 'static,
+    {
+        self.scenario.steps.push(Step {
+            name: name.into(),
+            action: Arc::new(move |env| Box::pin(action(env))),
+        });
+        self
+    }
+
+    /// Something that holds at every revision of every run.
+    pub fn invariant(
+        mut self,
+        name: impl Into<String>,
+        holds: impl Fn(&Cluster) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.scenario.invariants.push(Invariant {
+            name: name.into(),
+            holds: Arc::new(holds),
+        });
+        self
+    }
+
+    /// Changes the environment of each run: which of Kubernetes' controllers run, how many nodes there are. Its operator, seed and
+    /// server are the exploration's.
+    pub fn environment(mut self, change: impl Fn(Builder) -> Builder + Send + Sync + 'static) -> Self {
+        self.scenario.environment = Arc::new(change);
+        self
+    }
+
+    /// Another seed than 0: other uids and generated names, other jitter.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.scenario.seed = seed;
+        self
+    }
+
+    /// Only these classes of disturbances. Default: all.
+    pub fn classes(mut self, classes: impl IntoIterator<Item = Class>) -> Self {
+        self.classes = classes.into_iter().collect();
+        self
+    }
+
+    /// Lets a difference pass. `difference` is its name in the report, as `missing secrets/token`; a name that ends with `*` stands for
+    /// all that begin so. An accepted difference that no run shows any more is told on stderr.
+    pub fn accept(mut self, difference: impl Into<String>, reason: impl Into<String>) -> Self {
+        self.accepted.push((difference.into(), reason.into()));
+        self
+    }
+
+    /// Runs this plan alone, as a report has it.
+    pub fn replay(mut self, plan: impl Into<String>) -> Self {
+        self.replay = Some(plan.into());
+        self
+    }
+
+    /// How many runs there are at the same time. Default: as many as cores.
+    pub fn jobs(mut self, jobs: usize) -> Self {
+        self.jobs = jobs.max(1);
+        self
+    }
+
+    /// Begins no further run after this time. Default: all plans are tried.
+    pub fn time(mut self, time: Duration) -> Self {
+        self.time = Some(time);
+        self
+    }
+
+    /// How often the run without disturbance is made. Two of them that differ have nondeterminism of the operator's own, which is
+    /// reported as such. Default: 2.
+    pub fn repeats(mut self, repeats: usize) -> Self {
+        self.repeats = repeats.max(1);
+        self
+    }
+
+    /// Runs it. A difference fails the test with its story. The runs have threads of their own; the one that calls waits for them.
+    #[track_caller]
+    pub fn run(self) -> impl Future<Output = Summary> {
+        or_fail(Location::caller(), self.try_run())
+    }
+
+    /// As [`run`](Self::run), but returns the report as an error instead of failing the test.
+    pub async fn try_run(self) -> Result<Summary, Error> {
+        self.check()?;
+        let mut found = match &self.replay {
+            Some(text) => self.replayed(text)?,
+            None => {
+                let extent = Extent {
+                    classes: self.classes.clone(),
+                    jobs: self.jobs,
+                    time: self.time,
+                    repeats: self.repeats,
+                };
+                search(&self.scenario, &extent)
+            }
+        };
+        if let Some(parted) = &found.parted {
+            return Err(Error::Unmet(format!(
+                "two runs with seed {} differ without any disturbance: the order of a hash map, another thread, the machine's clock or \
+                 random numbers of the operator's own?\n  {}",
+                self.scenario.seed,
+                parted.join("\n  ")
+            )));
+        }
+        let (mut findings, accepted) = self.sift(std::mem::take(&mut found.findings));
+        let summary = Summary {
+            runs: found.runs.clone(),
+            unreached: found.unreached,
+            skipped: found.skipped,
+            seed: self.scenario.seed,
+            accepted,
+        };
+        if findings.is_empty() {
+            return Ok(summary);
+        }
+        if self.replay.is_none() {
+            for finding in findings.iter_mut().take(report::MOST_FINDINGS) {
+                shrink(&self.scenario, finding);
+            }
+        }
+        Err(Error::Unmet(report::text(&found, &findings, &summary)))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let mut names: Vec<&str> = self.scenario.steps.iter().map(|step| step.name.as_str()).collect();
+        if names.is_empty() {
+            return Err(Error::Unmet(
+                "an exploration needs a step: `.step(\"create\", |env| async move { … })`".to_owned(),
+            ));
+        }
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Error::Unmet(format!("two steps have the name {:?}", pair[0]))),
+            None => Ok(()),
+        }
+    }
+
+    /// One plan alone.
+    fn replayed(&self, text: &str) -> Result<Search, Error> {
+        let plan: Plan = text
+            .parse()
+            .map_err(|error: super::plan::PlanError| Error::Unmet(error.to_string()))?;
+        let scenario = match &plan.steps {
+            Some(steps) => self.scenario.with_steps(steps),
+            None => self.scenario.clone(),
+        };
+        let references = References::of(&scenario);
+        let mut found = Search {
+            step_names: scenario.steps.iter().map(|step| step.name.clone()).collect(),
+            ..Search::default()
+        };
+        found.add(None, references.whole.problems.clone(), &references.whole);
+        if !found.findings.is_empty() {
+            return Ok(found);
+        }
+        let Some((run, differences)) = references.try_plan(&scenario, &plan) else {
+            return Err(Error::Unmet(format!("{text:?}: there is no step {:?}", plan.step)));
+        };
+        found.runs.insert(plan.class(), 1);
+        found.unreached = usize::from(!run.reached);
+        found.add(Some(&plan), differences, &run);
+        Ok(found)
+    }
+
+    /// The findings that nobody accepted, and what was accepted.
+    fn sift(&self, findings: Vec<Finding>) -> (Vec<Finding>, Vec<String>) {
+        let is = |pattern: &str, name: &str| match pattern.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix) || name == pattern,
+            None => name == pattern,
+        };
+        let mut accepted = Vec::new();
+        for (pattern, reason) in &self.accepted {
+            if findings.iter().any(|finding| is(pattern, &finding.difference.name)) {
+                accepted.push(format!("{pattern}: {reason}"));
+            } else if self.replay.is_none() {
+                eprintln!("explore: nothing shows {pattern:?} any more, which is accepted: {reason}");
+            }
+        }
+        let is_accepted = |finding: &Finding| {
+            self.accepted
+                .iter()
+                .any(|(pattern, _)| is(pattern, &finding.difference.name))
+        };
+        (
+            findings.into_iter().filter(|finding| !is_accepted(finding)).collect(),
+            accepted,
+        )
+    }
+}
+
+impl std::fmt::Debug for Exploration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let steps: Vec<&str> = self.scenario.steps.iter().map(|step| step.name.as_str()).collect();
+        f.debug_struct("Exploration")
+            .field("steps", &steps)
+            .field("classes", &self.classes)
+            .field("seed", &self.scenario.seed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,164 @@
+//! What an exploration tells: a summary, and a story for each finding.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+
+use super::class::Class;
+use super::plan::Disturbance;
+use super::search::{Finding, Search};
+use crate::traffic::{JournaledWrite, Strike};
+
+/// How many findings are told.
+pub(super) const MOST_FINDINGS: usize = 5;
+/// How many writes of a step are told.
+const MOST_WRITES: usize = 30;
+
+/// What an exploration has tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub(super) runs: BTreeMap<Class, usize>,
+    pub(super) unreached: usize,
+    pub(super) skipped: usize,
+    pub(super) seed: u64,
+    pub(super) accepted: Vec<String>,
+}
+
+impl Summary {
+    /// How many disturbed runs there were.
+    pub fn runs(&self) -> usize {
+        self.runs.values().sum()
+    }
+
+    /// How many of a class.
+    pub fn runs_of(&self, class: Class) -> usize {
+        self.runs.get(&class).copied().unwrap_or_default()
+    }
+
+    /// The seed that repeats all of them.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+}
+
+/// `31 runs (2 restart, 10 crash, …), seed 0`
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let classes: Vec<String> = self
+            .runs
+            .iter()
+            .map(|(class, count)| format!("{count} {class}"))
+            .collect();
+        write!(f, "{} runs ({}), seed {}", self.runs(), classes.join(", "), self.seed)?;
+        if self.unreached > 0 {
+            write!(f, "; {} never came to the write of their plan", self.unreached)?;
+        }
+        if self.skipped > 0 {
+            write!(f, "; {} plans not tried for lack of time", self.skipped)?;
+        }
+        for accepted in &self.accepted {
+            write!(f, "\n  accepted: {accepted}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The report of what was found.
+pub(super) fn text(search: &Search, findings: &[Finding], summary: &Summary) -> String {
+    let mut text = format!("explore found {} in {summary}", count(findings.len()));
+    for (at, finding) in findings.iter().take(MOST_FINDINGS).enumerate() {
+        let _ = write!(text, "\n\n{}. {}", at + 1, story(search, finding));
+    }
+    if findings.len() > MOST_FINDINGS {
+        let _ = write!(text, "\n\n… {} more:", findings.len() - MOST_FINDINGS);
+        for finding in &findings[MOST_FINDINGS..] {
+            let _ = write!(text, "\n  {}", finding.difference.name);
+            if let Some(plan) = &finding.plan {
+                let _ = write!(text, ": {plan}");
+            }
+        }
+    }
+    text
+}
+
+fn count(findings: usize) -> String {
+    match findings {
+        1 => "1 difference".to_owned(),
+        many => format!("{many} differences"),
+    }
+}
+
+/// One finding: what happened, in order, and what came of it.
+fn story(search: &Search, finding: &Finding) -> String {
+    let difference = &finding.difference;
+    let step = |step: usize| search.step_names.get(step).map_or("?", String::as_str);
+    let mut text = difference.name.clone();
+    if finding.plan.is_none() {
+        text.push_str(" (without any disturbance)");
+    }
+    let _ = write!(text, "\n   after step {}", step(difference.step));
+    for detail in &difference.details {
+        let _ = write!(text, "\n     {detail}");
+    }
+    text.push_str("\n   what happened:");
+    let mut last = None;
+    for write in finding
+        .writes
+        .iter()
+        .filter(|write| write.step != usize::MAX)
+        .take(MOST_WRITES)
+    {
+        if last != Some(write.step) {
+            tell_before(&mut text, finding, step(write.step));
+            let _ = write!(text, "\n     step {}", step(write.step));
+            last = Some(write.step);
+        }
+        let _ = write!(text, "\n       {}", line(write));
+    }
+    if last.is_none() {
+        text.push_str("\n     the operator wrote nothing");
+    }
+    if finding.writes.len() > MOST_WRITES {
+        let _ = write!(text, "\n       … {} more writes", finding.writes.len() - MOST_WRITES);
+    }
+    if let Some(plan) = &finding.plan {
+        if let Disturbance::Delete(_) | Disturbance::Edit(_) = plan.disturbance {
+            let _ = write!(text, "\n     ⚡ {plan}");
+        }
+        if finding.others > 0 {
+            let _ = write!(text, "\n   {} other plans show the same", finding.others);
+        }
+        let _ = write!(text, "\n   again: .replay({:?})", plan.to_string());
+    }
+    text
+}
+
+fn tell_before(text: &mut String, finding: &Finding, step: &str) {
+    let Some(plan) = &finding.plan else { return };
+    if plan.step == step && matches!(plan.disturbance, Disturbance::Restart | Disturbance::Foreign(_)) {
+        let _ = write!(text, "\n     ⚡ {plan}");
+    }
+}
+
+/// A write with its answer, and what happened to it.
+fn line(write: &JournaledWrite) -> String {
+    let address = &write.address;
+    let answer = match write.code {
+        Some(code) if write.effective || !(200..300).contains(&code) => format!("→ {code}"),
+        Some(code) => format!("→ {code}, nothing changed"),
+        None => "→ no answer".to_owned(),
+    };
+    match write.strike {
+        None => format!("{address} {answer}"),
+        Some(Strike::CrashBefore) => format!("{address} ⚡ the process ends before it is sent, and starts again"),
+        Some(Strike::CrashAfter) => {
+            format!("{address} {answer} ⚡ the process ends before it has the answer, and starts again")
+        }
+        Some(Strike::LoseAnswer) => format!("{address} {answer} ⚡ the answer gets lost"),
+        Some(Strike::Unreachable) => format!("{address} ⚡ the connection breaks, the server does not see it"),
+        Some(Strike::Answer(code)) => format!("{address} ⚡ the answer is {code}, the server does not see it"),
+        Some(Strike::Delay(by)) => format!("{address} {answer} ⚡ {by:?} late"),
+        Some(Strike::DropWatches) => format!("{address} {answer} ⚡ all watches end"),
+        Some(Strike::ExpireWatches) => format!("{address} {answer} ⚡ all watches end with 410 Gone"),
+        Some(Strike::Pause) => format!("{address} {answer} ⚡ then somebody deletes what the steps made"),
+    }
+}

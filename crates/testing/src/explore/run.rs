@@ -1,0 +1,493 @@
+//! One run: a thread with a runtime of its own, whose clock is paused, and the steps in it.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use kubewright_apiserver::{ApiServer, Options};
+use kubewright_runtime::clock::Clock;
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
+
+use super::canonical;
+use super::cluster::Cluster;
+use super::compare::{self, Difference};
+use super::observation::{Boundary, Checkpoint, Ledger, Observation};
+use super::plan::{Disturbance, ObjectName, Plan};
+use super::scenario::Scenario;
+use super::world;
+use crate::env::{Resumed, SEEDED_EPOCH};
+use crate::fail::QUIET_THREAD;
+use crate::traffic::{Journal, Signal, Traffic};
+use crate::{Error, TestEnv, TestRuntime};
+
+/// How much time passes after each step, so that what an operator does later is seen.
+const REST: Duration = Duration::from_secs(60);
+/// How long a disturbed run may take to come to where the reference is.
+const PATIENCE: Duration = Duration::from_mins(10);
+/// How often it is looked whether it has.
+const LOOK: Duration = Duration::from_secs(30);
+/// So many writes of one object while nothing happens are too many.
+const MOST_WRITES_AT_REST: usize = 5;
+
+/// What a run is asked for.
+pub(super) struct RunRequest<'a> {
+    pub(super) scenario: &'a Scenario,
+    /// Where it begins; at the very beginning if `None`.
+    pub(super) from: Option<(usize, &'a Checkpoint)>,
+    pub(super) plan: Option<&'a Plan>,
+    /// What the run is compared with: it is waited for.
+    pub(super) reference: Option<&'a Observation>,
+    pub(super) keep_checkpoints: bool,
+}
+
+impl RunRequest<'_> {
+    /// Runs in a thread of its own.
+    pub(super) fn run(&self) -> Observation {
+        let name = match self.plan {
+            Some(plan) => format!("{QUIET_THREAD}{plan}"),
+            None => format!("{QUIET_THREAD}reference"),
+        };
+        std::thread::scope(|scope| {
+            let work = || TestRuntime::new().virtual_time().run(drive(self));
+            let spawned = std::thread::Builder::new().name(name).spawn_scoped(scope, work);
+            let ended = match spawned {
+                Ok(running) => running.join().map_err(|panic| text_of(&*panic)),
+                Err(error) => Err(format!("no thread: {error}")),
+            };
+            ended.unwrap_or_else(|why| Observation {
+                problems: vec![Difference::new(0, "the run panicked", vec![why])],
+                reached: true,
+                ..Observation::default()
+            })
+        })
+    }
+
+    fn first(&self) -> usize {
+        self.from.map_or(0, |(first, _)| first)
+    }
+}
+
+/// The seed of a server that goes on at a step: its uids and names are others than the ones that were given before.
+fn seed_after(seed: u64, step: usize) -> u64 {
+    let step = u64::try_from(step).unwrap_or(u64::MAX);
+    seed ^ step.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The text of a panic.
+fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without text")
+        .to_owned()
+}
+
+async fn drive(request: &RunRequest<'_>) -> Observation {
+    let mut observation = Observation {
+        first: request.first(),
+        ..Observation::default()
+    };
+    match Box::pin(Run::start(request)).await {
+        Ok(mut run) => {
+            Box::pin(run.steps(&mut observation)).await;
+            run.finish(&mut observation);
+        }
+        Err(error) => {
+            let details = vec![error.text()];
+            observation.problems.push(Difference::new(
+                observation.first,
+                "the operator does not start",
+                details,
+            ));
+            observation.reached = true;
+        }
+    }
+    observation
+}
+
+struct Run<'a> {
+    request: &'a RunRequest<'a>,
+    env: Arc<TestEnv>,
+    server: ApiServer,
+    signals: UnboundedReceiver<Signal>,
+    cluster: Cluster,
+    ledger: Ledger,
+    problems: Vec<Difference>,
+    /// The step that is taken.
+    step: usize,
+    reached: bool,
+    foreign: Option<(ObjectName, Value)>,
+}
+
+impl<'a> Run<'a> {
+    async fn start(request: &'a RunRequest<'a>) -> Result<Self, Error> {
+        let scenario = request.scenario;
+        let (now, server) = match request.from {
+            Some((first, from)) => (
+                from.now,
+                from.server.fork_at(from.now, seed_after(scenario.seed, first)),
+            ),
+            None => {
+                let options = Options::new().epoch(SEEDED_EPOCH).seed(scenario.seed);
+                (SEEDED_EPOCH, ApiServer::new(options))
+            }
+        };
+        let clock = Clock::starting_at(now);
+        let revision = server.clone();
+        let (journal, signals) = Journal::new(move || revision.revision());
+        let resumed = Resumed {
+            server: server.clone(),
+            clock,
+            traffic: Traffic::journaled(journal),
+            namespace: request.from.map(|(_, from)| from.namespace.clone()),
+            starts: request
+                .from
+                .map_or(0, |(first, _)| u64::try_from(first).unwrap_or_default() + 1),
+        };
+        let builder = (scenario.environment)(TestEnv::builder());
+        let builder = builder
+            .operator((scenario.operator)())
+            .seed(scenario.seed)
+            .tolerate_refusals();
+        let env = Arc::new(Box::pin(builder.resume(resumed).try_start()).await?);
+        let cluster = match request.from {
+            Some((_, from)) => from.cluster.clone(),
+            None => Cluster::new(env.namespace()),
+        };
+        let mut run = Run {
+            request,
+            server,
+            signals,
+            cluster,
+            ledger: Ledger::default(),
+            problems: Vec::new(),
+            step: request.first(),
+            reached: request.plan.is_none(),
+            foreign: None,
+            env,
+        };
+        run.settle(None).await;
+        run.follow();
+        run.ledger = match request.from {
+            Some((_, from)) => from.ledger.clone(),
+            None => Ledger::new(&run.cluster),
+        };
+        Ok(run)
+    }
+
+    async fn steps(&mut self, observation: &mut Observation) {
+        if matches!(self.request.plan, Some(plan) if plan.disturbance == Disturbance::Restart) {
+            self.check_restart();
+        }
+        for step in self.request.first()..self.request.scenario.steps.len() {
+            self.step = step;
+            if self.request.keep_checkpoints {
+                observation.checkpoints.push(self.checkpoint());
+            }
+            let is_disturbed = self.plan_of_step().is_some();
+            self.take_step().await;
+            let boundary = self.boundary().await;
+            observation.boundaries.push(boundary);
+            if !self.problems.is_empty() || (is_disturbed && self.request.plan.is_some_and(Plan::changes_the_end)) {
+                break;
+            }
+        }
+    }
+
+    fn finish(mut self, observation: &mut Observation) {
+        let panics = self.env.metrics().sum("controller_runtime_reconcile_panics_total", &[]);
+        if panics > 0.0 {
+            self.problem("a reconcile panicked", Vec::new());
+        }
+        for refusal in self.env.take_refusals() {
+            self.problem(format!("refused: {}", refusal.rbac), vec![refusal.message]);
+        }
+        observation.writes = self.journal().writes();
+        observation.problems = self.problems;
+        observation.reached = self.reached;
+    }
+
+    fn journal(&self) -> &Journal {
+        let journal = self.env.traffic().journal();
+        journal.expect("the traffic of a run has a journal")
+    }
+
+    fn problem(&mut self, name: impl Into<String>, details: Vec<String>) {
+        let difference = Difference::new(self.step, name, details);
+        if self.problems.iter().all(|problem| problem.name != difference.name) {
+            self.problems.push(difference);
+        }
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        let now = self.server.now();
+        Checkpoint {
+            server: self.server.fork_at(now, self.request.scenario.seed),
+            now,
+            namespace: self.env.namespace().to_owned(),
+            cluster: self.cluster.clone(),
+            ledger: self.ledger.clone(),
+        }
+    }
+
+    /// The plan, if it is about the step that is taken.
+    fn plan_of_step(&self) -> Option<&'a Plan> {
+        let step = &self.request.scenario.steps[self.step];
+        self.request.plan.filter(|plan| plan.step == step.name)
+    }
+
+    async fn take_step(&mut self) {
+        let plan = self.plan_of_step();
+        if let Some(Disturbance::Foreign(name)) = plan.map(|plan| &plan.disturbance) {
+            self.make_foreign(name).await;
+        }
+        let strike = plan.and_then(Plan::strike);
+        let is_armed = strike.is_some();
+        self.journal().begin_step(self.step, strike);
+        let action = (self.request.scenario.steps[self.step].action)(Arc::clone(&self.env));
+        let (done, _) = self.guarded(AssertUnwindSafe(action).catch_unwind()).await;
+        if let Err(panic) = done {
+            self.problem("the step fails", vec![text_of(&*panic)]);
+        }
+        self.settle(None).await;
+        if is_armed {
+            self.reached = !self.journal().is_armed();
+        }
+        self.follow();
+        match plan.map(|plan| &plan.disturbance) {
+            Some(Disturbance::Restart) => self.reached = true,
+            Some(Disturbance::Delete(name)) => {
+                if let Some((name, object)) = world::find(&self.cluster, name) {
+                    self.reached = world::delete(&self.server, name, object).await;
+                }
+            }
+            Some(Disturbance::Edit(name)) => {
+                if let Some((name, object)) = world::find(&self.cluster, name)
+                    && let Some(patch) = world::edit(object)
+                {
+                    self.reached = world::patch(&self.server, name, object, &patch).await;
+                }
+            }
+            Some(Disturbance::Foreign(_)) => {
+                self.pass(REST).await;
+                self.settle(None).await;
+                self.check_foreign();
+                self.delete_owners().await;
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets the cluster come to rest after a step, and looks at it.
+    async fn boundary(&mut self) -> Boundary {
+        self.settle(None).await;
+        let before = self.journal().len();
+        self.pass(REST).await;
+        let reference = self.request.reference.and_then(|reference| reference.after(self.step));
+        let ends_elsewhere = self.plan_of_step().is_some_and(Plan::changes_the_end);
+        let failing = self.settle(reference.filter(|_| !ends_elsewhere)).await;
+        if reference.is_none() || self.request.plan.is_none() {
+            self.check_rest(before);
+        }
+        self.follow();
+        self.check_foreign();
+        let left: Vec<String> = self
+            .ledger
+            .left_behind(&self.cluster)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        for name in left {
+            self.problem(
+                format!("left behind {name}"),
+                vec!["all that the steps made is gone".to_owned()],
+            );
+        }
+        Boundary {
+            state: canonical::state(&self.cluster),
+            made: self.ledger.made(&self.cluster).cloned().collect(),
+            cluster: self.cluster.clone(),
+            failing,
+        }
+    }
+
+    /// Waits until nothing moves and nothing is retried; if there is a boundary to come to, until it is reached. Returns what fails
+    /// on and on.
+    async fn settle(&mut self, expected: Option<&Boundary>) -> Vec<String> {
+        let began = Instant::now();
+        loop {
+            let env = Arc::clone(&self.env);
+            let (settled, disturbed) = self.guarded(Box::pin(env.try_settle())).await;
+            let settled = match settled {
+                Ok(settled) => settled,
+                Err(error) => {
+                    let text = error.text();
+                    let first = text.lines().next().unwrap_or_default();
+                    let name = if first.contains("writes on and on") {
+                        "writes on and on"
+                    } else {
+                        "does not settle"
+                    };
+                    self.problem(name, text.lines().map(str::to_owned).collect());
+                    return Vec::new();
+                }
+            };
+            if disturbed {
+                continue;
+            }
+            let is_late = began.elapsed() > PATIENCE;
+            match settled.delayed.iter().map(|delayed| delayed.due).min() {
+                Some(_) if is_late => return settled.delayed.iter().map(ToString::to_string).collect(),
+                Some(due) => self.pass(due + Duration::from_millis(1)).await,
+                None => {
+                    let Some(expected) = expected else { return Vec::new() };
+                    self.follow();
+                    if is_late || canonical::state(&self.cluster) == expected.state {
+                        return Vec::new();
+                    }
+                    self.pass(LOOK).await;
+                }
+            }
+        }
+    }
+
+    async fn pass(&mut self, by: Duration) {
+        self.guarded(tokio::time::sleep(by)).await;
+    }
+
+    /// Waits for `work`, and does meanwhile what the plan wants at its write. Returns whether there was something.
+    async fn guarded<T>(&mut self, work: impl Future<Output = T>) -> (T, bool) {
+        let mut work = std::pin::pin!(work);
+        let mut disturbed = false;
+        loop {
+            tokio::select! {
+                biased;
+                signal = self.signals.recv() => match signal {
+                    Some(signal) => {
+                        disturbed = true;
+                        self.answer(signal).await;
+                    }
+                    None => return (work.await, disturbed),
+                },
+                done = &mut work => return (done, disturbed),
+            }
+        }
+    }
+
+    async fn answer(&mut self, signal: Signal) {
+        match signal {
+            Signal::Crashed => {
+                self.env.kill_manager();
+                if let Err(error) = Box::pin(self.env.try_start_manager()).await {
+                    self.problem("the operator does not start again", vec![error.text()]);
+                }
+            }
+            Signal::Paused(go_on) => {
+                self.follow();
+                self.delete_owners().await;
+                let _ = go_on.send(());
+            }
+        }
+    }
+
+    /// Goes on to the newest revision, and holds the invariants against each on the way.
+    fn follow(&mut self) {
+        let scenario = self.request.scenario;
+        let mut broken: BTreeMap<&str, u64> = BTreeMap::new();
+        self.cluster.follow(&self.server, |cluster| {
+            for invariant in &scenario.invariants {
+                if !(invariant.holds)(cluster) {
+                    broken.entry(&invariant.name).or_insert_with(|| cluster.revision());
+                }
+            }
+        });
+        let writes = self.journal().writes();
+        self.ledger.learn(&writes, &self.cluster);
+        for (name, revision) in broken {
+            self.problem(
+                format!("invariant broken: {name}"),
+                vec![format!("at revision {revision}")],
+            );
+        }
+    }
+
+    async fn delete_owners(&mut self) {
+        self.follow();
+        let owners = self.ledger.owners(&self.cluster);
+        let owners: Vec<_> = owners
+            .map(|(name, object)| (name.clone(), Arc::clone(object)))
+            .collect();
+        for (name, object) in owners {
+            world::delete(&self.server, &name, &object).await;
+        }
+    }
+
+    async fn make_foreign(&mut self, name: &ObjectName) {
+        let reference = self.request.reference.and_then(|reference| reference.after(self.step));
+        let Some((name, object)) = reference.and_then(|boundary| world::find(&boundary.cluster, name)) else {
+            return;
+        };
+        self.reached = world::make_foreign(&self.server, name, object).await;
+        self.follow();
+        if self.reached {
+            let made = self.cluster.objects().get(name).map(|object| world::essence(object));
+            self.foreign = made.map(|made| (name.clone(), made));
+        }
+    }
+
+    fn check_foreign(&mut self) {
+        self.follow();
+        let Some((name, made)) = self.foreign.clone() else {
+            return;
+        };
+        match self.cluster.objects().get(&name).map(|object| world::essence(object)) {
+            None => self.problem(
+                format!("deleted foreign {name}"),
+                vec!["it has another owner".to_owned()],
+            ),
+            Some(now) if now != made => {
+                self.problem(format!("took over foreign {name}"), compare::fields(&made, &now));
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// A manager that starts on what has settled has nothing to do.
+    fn check_restart(&mut self) {
+        let writes = self.journal().writes();
+        let changed: Vec<String> = writes
+            .iter()
+            .filter(|write| write.effective)
+            .map(|write| write.address.to_string())
+            .collect();
+        if !changed.is_empty() {
+            self.problem("reconciling again changes something", changed);
+        }
+    }
+
+    /// While nothing happens, nothing is written.
+    fn check_rest(&mut self, before: usize) {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for write in self
+            .journal()
+            .writes()
+            .iter()
+            .skip(before)
+            .filter(|write| write.effective)
+        {
+            let address = &write.address;
+            *counts
+                .entry(format!("{} {}/{}", address.verb, address.resource, address.name))
+                .or_default() += 1;
+        }
+        for (address, count) in counts.into_iter().filter(|(_, count)| *count > MOST_WRITES_AT_REST) {
+            let details = vec![format!(
+                "{address}: {count} times in {REST:?}, while nothing else happens"
+            )];
+            self.problem("writes on and on", details);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What is explored: an operator, steps and invariants.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use kubewright_runtime::operator::Operator;
+
+use super::cluster::Cluster;
+use crate::{Builder, TestEnv};
+
+type StepFuture = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Everything that a run needs to know. Threads share it.
+#[derive(Clone)]
+pub(super) struct Scenario {
+    pub(super) operator: Arc<dyn Fn() -> Operator + Send + Sync>,
+    pub(super) environment: Arc<dyn Fn(Builder) -> Builder + Send + Sync>,
+    pub(super) steps: Vec<Step>,
+    pub(super) invariants: Vec<Invariant>,
+    pub(super) seed: u64,
+}
+
+#[derive(Clone)]
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) action: Arc<dyn Fn(Arc<TestEnv>) -> StepFuture + Send + Sync>,
+}
+
+#[derive(Clone)]
+pub(super) struct Invariant {
+    pub(super) name: String,
+    pub(super) holds: Arc<dyn Fn(&Cluster) -> bool + Send + Sync>,
+}
+
+impl Scenario {
+    /// The same with some of the steps only, in the order of the scenario.
+    pub(super) fn with_steps(&self, names: &[String]) -> Self {
+        let mut scenario = self.clone();
+        scenario.steps.retain(|step| names.contains(&step.name));
+        scenario
+    }
+
+    pub(super) fn position(&self, step: &str) -> Option<usize> {
+        self.steps.iter().position(|own| own.name == step)
+    }
+}

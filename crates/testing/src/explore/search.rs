@@ -1,0 +1,284 @@
+//! All runs of an exploration: the reference, restarted references, and the plans, on several threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::canonical;
+use super::class::Class;
+use super::compare::{self, Difference};
+use super::enumerate;
+use super::observation::Observation;
+use super::plan::{Disturbance, Plan};
+use super::run::RunRequest;
+use super::scenario::Scenario;
+use crate::traffic::JournaledWrite;
+
+/// After so much time the progress is told, and again and again.
+const TELL: Duration = Duration::from_secs(5);
+
+/// A plan whose run is not as it should be.
+pub(super) struct Finding {
+    /// `None` if the reference itself is wrong.
+    pub(super) plan: Option<Plan>,
+    pub(super) difference: Difference,
+    pub(super) writes: Vec<JournaledWrite>,
+    /// How many other plans show the same.
+    pub(super) others: usize,
+}
+
+/// What came of all runs.
+#[derive(Default)]
+pub(super) struct Search {
+    pub(super) findings: Vec<Finding>,
+    pub(super) runs: BTreeMap<Class, usize>,
+    /// Plans whose place was not reached.
+    pub(super) unreached: usize,
+    pub(super) skipped: usize,
+    /// Where two runs of the same seed parted.
+    pub(super) parted: Option<Vec<String>>,
+    pub(super) step_names: Vec<String>,
+}
+
+impl Search {
+    pub(super) fn add(&mut self, plan: Option<&Plan>, differences: Vec<Difference>, run: &Observation) {
+        for difference in differences {
+            let known = self
+                .findings
+                .iter_mut()
+                .find(|finding| finding.difference.name == difference.name);
+            match known {
+                Some(finding) => finding.others += 1,
+                None => self.findings.push(Finding {
+                    plan: plan.cloned(),
+                    difference,
+                    writes: run.writes.clone(),
+                    others: 0,
+                }),
+            }
+        }
+    }
+}
+
+/// How much is tried.
+pub(super) struct Extent {
+    pub(super) classes: Vec<Class>,
+    pub(super) jobs: usize,
+    pub(super) time: Option<Duration>,
+    pub(super) repeats: usize,
+}
+
+/// A scenario that nothing disturbed, with a reference for each step that a run may begin with.
+pub(super) struct References {
+    pub(super) whole: Observation,
+    /// By the number of the step.
+    pub(super) restarted: Vec<Observation>,
+}
+
+impl References {
+    /// Runs a scenario without disturbance, and from each of its steps on.
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let whole = reference(scenario, true);
+        let mut restarted = Vec::new();
+        if whole.problems.is_empty() {
+            for (step, own) in scenario.steps.iter().enumerate() {
+                let plan = Plan {
+                    disturbance: Disturbance::Restart,
+                    step: own.name.clone(),
+                    steps: None,
+                };
+                let request = RunRequest {
+                    scenario,
+                    from: whole.checkpoints.get(step).map(|checkpoint| (step, checkpoint)),
+                    plan: Some(&plan),
+                    reference: Some(&whole),
+                    keep_checkpoints: false,
+                };
+                restarted.push(request.run());
+            }
+        }
+        References { whole, restarted }
+    }
+
+    /// Runs a plan, and says how it differs from a run that was restarted at the same step.
+    pub(super) fn try_plan(&self, scenario: &Scenario, plan: &Plan) -> Option<(Observation, Vec<Difference>)> {
+        let step = scenario.position(&plan.step)?;
+        // A restart is compared with what was not restarted.
+        let reference = match plan.disturbance {
+            Disturbance::Restart => &self.whole,
+            _ => self.restarted.get(step)?,
+        };
+        let request = RunRequest {
+            scenario,
+            from: self.whole.checkpoints.get(step).map(|checkpoint| (step, checkpoint)),
+            plan: Some(plan),
+            reference: Some(reference),
+            keep_checkpoints: false,
+        };
+        let run = request.run();
+        let differences = judge(plan, reference, &run);
+        Some((run, differences))
+    }
+}
+
+fn judge(plan: &Plan, reference: &Observation, run: &Observation) -> Vec<Difference> {
+    let known: BTreeSet<&str> = reference.problems.iter().map(|problem| problem.name.as_str()).collect();
+    let mut found: Vec<Difference> = run
+        .problems
+        .iter()
+        .filter(|problem| !known.contains(problem.name.as_str()))
+        .cloned()
+        .collect();
+    if found.is_empty() && !plan.changes_the_end() {
+        found = compare::differences(reference, run);
+    }
+    found
+}
+
+fn reference(scenario: &Scenario, keep_checkpoints: bool) -> Observation {
+    let request = RunRequest {
+        scenario,
+        from: None,
+        plan: None,
+        reference: None,
+        keep_checkpoints,
+    };
+    request.run()
+}
+
+/// Tries everything.
+pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
+    let mut search = Search {
+        step_names: scenario.steps.iter().map(|step| step.name.clone()).collect(),
+        ..Search::default()
+    };
+    let references = References::of(scenario);
+    search.add(None, references.whole.problems.clone(), &references.whole);
+    if !search.findings.is_empty() {
+        return search;
+    }
+    for _ in 1..extent.repeats {
+        let again = reference(scenario, false);
+        search.parted = parted(&references.whole, &again);
+        if search.parted.is_some() {
+            return search;
+        }
+    }
+    let mut plans = Vec::new();
+    let mut known = BTreeSet::new();
+    for (step, restarted) in references.restarted.iter().enumerate() {
+        let name = &search.step_names[step].clone();
+        if extent.classes.contains(&Class::Restart) {
+            *search.runs.entry(Class::Restart).or_default() += 1;
+            let plan = Plan {
+                disturbance: Disturbance::Restart,
+                step: name.clone(),
+                steps: None,
+            };
+            let mut differences = restarted.problems.clone();
+            if differences.is_empty() {
+                differences = compare::differences(&references.whole, restarted);
+            }
+            search.add(Some(&plan), differences, restarted);
+        }
+        plans.extend(enumerate::plans(step, name, restarted, &mut known));
+    }
+    let plans = enumerate::of_classes(plans, &extent.classes);
+    run_all(scenario, extent, &references, &plans, &mut search);
+    search
+}
+
+fn run_all(scenario: &Scenario, extent: &Extent, references: &References, plans: &[Plan], search: &mut Search) {
+    let began = Instant::now();
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(BTreeMap::new());
+    let told = Mutex::new(began);
+    let is_over = || extent.time.is_some_and(|time| began.elapsed() > time);
+    std::thread::scope(|scope| {
+        for _ in 0..extent.jobs.min(plans.len()) {
+            scope.spawn(|| {
+                while !is_over() {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(plan) = plans.get(at) else { break };
+                    if let Some((mut run, differences)) = references.try_plan(scenario, plan) {
+                        // What is kept of a run without differences is that it was one.
+                        run.boundaries.clear();
+                        if differences.is_empty() {
+                            run.writes.clear();
+                        }
+                        results.lock().insert(at, (run, differences));
+                    }
+                    tell(&told, &results.lock(), plans.len(), began);
+                }
+            });
+        }
+    });
+    let results = results.into_inner();
+    search.skipped = plans.len() - results.len();
+    for (at, (run, differences)) in results {
+        let plan = &plans[at];
+        *search.runs.entry(plan.class()).or_default() += 1;
+        if !run.reached && differences.is_empty() {
+            search.unreached += 1;
+        }
+        search.add(Some(plan), differences, &run);
+    }
+}
+
+fn tell(
+    told: &Mutex<Instant>,
+    results: &BTreeMap<usize, (Observation, Vec<Difference>)>,
+    plans: usize,
+    began: Instant,
+) {
+    let mut told = told.lock();
+    if told.elapsed() < TELL {
+        return;
+    }
+    *told = Instant::now();
+    let differences = results
+        .values()
+        .filter(|(_, differences)| !differences.is_empty())
+        .count();
+    eprintln!(
+        "explore: {} of {plans} runs in {:.0} s, {differences} with a difference",
+        results.len(),
+        began.elapsed().as_secs_f64()
+    );
+}
+
+/// Where two runs of the same seed parted.
+fn parted(one: &Observation, other: &Observation) -> Option<Vec<String>> {
+    let sequence = |run: &Observation| -> Vec<String> {
+        let writes = run.writes.iter();
+        let line = |write: &JournaledWrite| {
+            let body = write.body.as_ref().map(canonical::body).unwrap_or_default();
+            format!("{} {:?} {body}", write.address, write.code)
+        };
+        writes.map(line).collect()
+    };
+    let (ours, theirs) = (sequence(one), sequence(other));
+    let differs = (0..ours.len().max(theirs.len())).find(|at| ours.get(*at) != theirs.get(*at));
+    if let Some(at) = differs {
+        let line = |run: &[String]| run.get(at).cloned().unwrap_or_else(|| "nothing more".to_owned());
+        return Some(vec![
+            format!("write {}: {}", at + 1, line(&ours)),
+            format!("and: {}", line(&theirs)),
+        ]);
+    }
+    let states = |run: &Observation| -> Vec<canonical::State> {
+        run.boundaries.iter().map(|boundary| boundary.state.clone()).collect()
+    };
+    let (ours, theirs) = (states(one), states(other));
+    for (step, (one, other)) in ours.iter().zip(&theirs).enumerate() {
+        let found = compare::states(step, one, other);
+        if let Some(first) = found.into_iter().next() {
+            let mut lines = vec![first.name];
+            lines.extend(first.details);
+            return Some(lines);
+        }
+    }
+    None
+}

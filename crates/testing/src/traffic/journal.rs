@@ -1,0 +1,317 @@
+//! The manager's writes in their order, each with an address, and the one of them that a plan disturbs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, header};
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tower::{BoxError, Service};
+
+use super::layer::{HttpResponse, failure, whole};
+use super::request::ApiRequest;
+use super::{Fault, Traffic};
+
+/// Which write: the same address finds the same write in every run that is equal up to it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WriteAddress {
+    pub(crate) verb: String,
+    /// With its group and its subresource: `deployments.apps/status`.
+    pub(crate) resource: String,
+    /// With its namespace if that is not the test's; `prefix*` of a generated name.
+    pub(crate) name: String,
+    /// How many-th write of this verb, resource and name in its step, from 1.
+    pub(crate) nth: u64,
+}
+
+/// `create configmaps/x #1`
+impl fmt::Display for WriteAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{} #{}", self.verb, self.resource, self.name, self.nth)
+    }
+}
+
+impl WriteAddress {
+    fn of(api_request: &ApiRequest, body: Option<&Value>, home: &str) -> Self {
+        let (plural, subresource) = match api_request.resource.split_once('/') {
+            Some((plural, subresource)) => (plural, Some(subresource)),
+            None => (api_request.resource.as_str(), None),
+        };
+        let mut resource = plural.to_owned();
+        if !api_request.group.is_empty() {
+            resource = format!("{resource}.{}", api_request.group);
+        }
+        if let Some(subresource) = subresource {
+            resource = format!("{resource}/{subresource}");
+        }
+        let named = |field: &str| {
+            body.and_then(|body| body["metadata"][field].as_str())
+                .filter(|text| !text.is_empty())
+        };
+        let name = match api_request.name.as_str() {
+            "" => match (named("name"), named("generateName")) {
+                (Some(name), _) => name.to_owned(),
+                (None, Some(prefix)) => format!("{prefix}*"),
+                (None, None) => "*".to_owned(),
+            },
+            name => name.to_owned(),
+        };
+        let name = match api_request.namespace.as_str() {
+            "" => name,
+            namespace if namespace == home => name,
+            namespace => format!("{namespace}:{name}"),
+        };
+        WriteAddress {
+            verb: api_request.verb.clone(),
+            resource,
+            name,
+            nth: 0,
+        }
+    }
+}
+
+/// What happens at a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Strike {
+    /// The process ends before the request leaves it.
+    CrashBefore,
+    /// The server does what is asked, and the process ends before it gets the answer.
+    CrashAfter,
+    /// The server does not see it; the answer has this code.
+    Answer(u16),
+    /// The server does what is asked; the answer is lost.
+    LoseAnswer,
+    /// The server does not see it; the connection breaks.
+    Unreachable,
+    /// It arrives later.
+    Delay(Duration),
+    /// All watches of the manager end before the server sees it.
+    DropWatches,
+    /// The same, with 410 Gone.
+    ExpireWatches,
+    /// Somebody else acts after the server did what is asked, before the manager gets the answer.
+    Pause,
+}
+
+/// What a write tells the run that it belongs to.
+#[derive(Debug)]
+pub(crate) enum Signal {
+    /// The process has ended; its requests are never answered.
+    Crashed,
+    /// The write waits until the sender is used or dropped.
+    Paused(oneshot::Sender<()>),
+}
+
+/// A write of the manager.
+#[derive(Clone, Debug)]
+pub(crate) struct JournaledWrite {
+    pub(crate) step: usize,
+    pub(crate) address: WriteAddress,
+    pub(crate) body: Option<Value>,
+    /// The code of the answer; `None` if the manager got none.
+    pub(crate) code: Option<u16>,
+    /// Whether it changed what is stored.
+    pub(crate) effective: bool,
+    pub(crate) strike: Option<Strike>,
+}
+
+/// The writes so far. Shared by the traffic and the run.
+pub(crate) struct Journal {
+    state: Mutex<State>,
+    signals: mpsc::UnboundedSender<Signal>,
+    revision: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+#[derive(Default)]
+struct State {
+    home: String,
+    /// The step that is taken; before the first one, `usize::MAX`.
+    step: usize,
+    counts: BTreeMap<WriteAddress, u64>,
+    writes: Vec<JournaledWrite>,
+    armed: Option<(WriteAddress, Strike)>,
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let writes = self.state.lock().writes.len();
+        f.debug_struct("Journal")
+            .field("writes", &writes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Journal {
+    /// An empty journal. `revision` tells the revision of the server, so that a write without effect is known as one.
+    pub(crate) fn new(revision: impl Fn() -> u64 + Send + Sync + 'static) -> (Self, mpsc::UnboundedReceiver<Signal>) {
+        let (signals, receiver) = mpsc::unbounded_channel();
+        let journal = Journal {
+            state: Mutex::new(State {
+                step: usize::MAX,
+                ..State::default()
+            }),
+            signals,
+            revision: Box::new(revision),
+        };
+        (journal, receiver)
+    }
+
+    /// Begins a step: writes are counted anew, and the one at the address of `armed` will be struck.
+    pub(crate) fn begin_step(&self, step: usize, armed: Option<(WriteAddress, Strike)>) {
+        let mut state = self.state.lock();
+        state.step = step;
+        state.counts.clear();
+        state.armed = armed;
+    }
+
+    /// Names objects of this namespace without it.
+    pub(crate) fn set_home(&self, home: &str) {
+        home.clone_into(&mut self.state.lock().home);
+    }
+
+    /// Whether a strike still waits for its write.
+    pub(crate) fn is_armed(&self) -> bool {
+        self.state.lock().armed.is_some()
+    }
+
+    pub(crate) fn writes(&self) -> Vec<JournaledWrite> {
+        self.state.lock().writes.clone()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().writes.len()
+    }
+
+    /// Notes a write that is about to be made, and says what happens to it.
+    fn begin(&self, api_request: &ApiRequest, body: Option<Value>) -> (usize, Option<Strike>) {
+        let mut state = self.state.lock();
+        let mut address = WriteAddress::of(api_request, body.as_ref(), &state.home);
+        let count = state.counts.entry(address.clone()).or_default();
+        *count += 1;
+        address.nth = *count;
+        let is_struck = state.armed.as_ref().is_some_and(|(armed, _)| *armed == address);
+        let strike = if is_struck { state.armed.take() } else { None }.map(|(_, strike)| strike);
+        let step = state.step;
+        state.writes.push(JournaledWrite {
+            step,
+            address,
+            body,
+            code: None,
+            effective: false,
+            strike,
+        });
+        (state.writes.len() - 1, strike)
+    }
+
+    fn end(&self, at: usize, code: u16, effective: bool) {
+        if let Some(write) = self.state.lock().writes.get_mut(at) {
+            write.code = Some(code);
+            write.effective = effective;
+        }
+    }
+
+    /// Ends the manager of this time, as when its process is killed.
+    fn crash(&self, traffic: &Traffic) {
+        traffic.begin_life();
+        // The run is over if nobody listens.
+        let _ = self.signals.send(Signal::Crashed);
+    }
+
+    /// Makes a write, with what happens to it.
+    pub(super) async fn write<S>(
+        &self,
+        traffic: &Traffic,
+        api_request: &ApiRequest,
+        request: Request<Body>,
+        inner: &mut S,
+    ) -> Result<HttpResponse, BoxError>
+    where
+        S: Service<Request<Body>>,
+        S::Response: IntoHttpResponse,
+        S::Error: Into<BoxError>,
+    {
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await?.to_bytes();
+        let (at, strike) = self.begin(api_request, serde_json::from_slice(&body).ok());
+        match strike {
+            Some(Strike::CrashBefore) => {
+                self.crash(traffic);
+                std::future::pending::<()>().await;
+            }
+            Some(Strike::Answer(code)) => {
+                self.end(at, code, false);
+                return Ok(answer(code));
+            }
+            Some(Strike::Unreachable) => return Err("injected: the connection broke".into()),
+            Some(Strike::Delay(by)) => tokio::time::sleep(by).await,
+            Some(Strike::DropWatches) => drop(traffic.inject(Fault::drop_watches())),
+            Some(Strike::ExpireWatches) => drop(traffic.inject(Fault::expire_watches())),
+            _ => {}
+        }
+        let before = (self.revision)();
+        let request = Request::from_parts(parts, Body::from(body.to_vec()));
+        let answer = inner.call(request).await.map_err(Into::into)?.into_http_response();
+        let (parts, body) = traffic.took(api_request, answer).await?.into_parts();
+        let body = body.collect().await?.to_bytes();
+        let effective = parts.status.is_success() && is_newer(&body, before, &api_request.verb);
+        self.end(at, parts.status.as_u16(), effective);
+        match strike {
+            Some(Strike::CrashAfter) => {
+                self.crash(traffic);
+                std::future::pending::<()>().await;
+            }
+            Some(Strike::LoseAnswer) => return Err("injected: the answer is lost".into()),
+            Some(Strike::Pause) => {
+                let (go_on, waiting) = oneshot::channel();
+                if self.signals.send(Signal::Paused(go_on)).is_ok() {
+                    let _ = waiting.await;
+                }
+            }
+            _ => {}
+        }
+        Ok(Response::from_parts(parts, whole(body)))
+    }
+}
+
+/// A response whose body can be put into a box.
+pub(super) trait IntoHttpResponse {
+    fn into_http_response(self) -> HttpResponse;
+}
+
+impl<B> IntoHttpResponse for Response<B>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    fn into_http_response(self) -> HttpResponse {
+        self.map(|body| body.map_err(Into::into).boxed_unsync())
+    }
+}
+
+/// Whether an answer tells of a write after a revision. What a deletion answers may be no object.
+fn is_newer(body: &[u8], before: u64, verb: &str) -> bool {
+    let object: Value = serde_json::from_slice(body).unwrap_or_default();
+    let version = object["metadata"]["resourceVersion"].as_str();
+    match version.and_then(|version| version.parse::<u64>().ok()) {
+        Some(version) => version > before || verb == "delete",
+        None => true,
+    }
+}
+
+/// An error as the server answers it; where it is overloaded, it says when to come again.
+fn answer(code: u16) -> HttpResponse {
+    let mut answer = failure(code);
+    if matches!(
+        answer.status(),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+    ) {
+        let after = header::HeaderValue::from_static("1");
+        answer.headers_mut().insert(header::RETRY_AFTER, after);
+    }
+    answer
+}

@@ -1,0 +1,107 @@
+//! Explorations of small operators: what is right passes, what is wrong is told.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright_testing::TestEnv;
+use kubewright_testing::explore::{Class, Exploration, explore};
+
+use crate::garden::{Garden, SAMPLE};
+use crate::{garden, shop};
+
+fn gardens() -> Exploration {
+    explore(garden::operator)
+        .step("plant", |env| async move {
+            env.apply(SAMPLE).await;
+        })
+        .step("dig up", |env| async move { env.delete::<Garden>("roses").await })
+}
+
+fn shops() -> Exploration {
+    explore(shop::operator)
+        .step("open", |env| async move {
+            env.apply(shop::sample(2)).await;
+        })
+        .step("grow", |env| async move {
+            env.apply(shop::sample(3)).await;
+        })
+        .step("close", |env| async move { env.delete::<ConfigMap>("bakery").await })
+}
+
+#[kubewright_testing::test]
+async fn the_same_seed_gives_the_same_run_twenty_times() {
+    for exploration in [gardens(), shops()] {
+        let summary = exploration.repeats(20).classes([]).run().await;
+        assert_eq!(summary.runs(), 0);
+    }
+}
+
+#[kubewright_testing::test]
+async fn an_operator_that_is_right_passes() {
+    let classes = [Class::Restart, Class::Crash, Class::Requests, Class::Watches];
+    let summary = gardens().classes(classes).run().await;
+    // Two restarts, and eleven disturbances of each of the two writes.
+    assert_eq!(summary.runs(), 24, "{summary}");
+    assert_eq!(summary.runs_of(Class::Crash), 4, "{summary}");
+}
+
+#[kubewright_testing::test]
+async fn an_edit_that_is_never_put_right_is_found_and_can_be_repeated_and_accepted() {
+    // The operator applies without force: the field belongs to whoever edited it.
+    let report = gardens().classes([Class::World]).try_run().await.unwrap_err().text();
+    assert!(report.contains("1. different configmaps/roses"), "{report}");
+    assert!(
+        report.contains(r#"data.plant-0: "ZWRpdGVk" and not "green""#),
+        "{report}"
+    );
+    let plan = "edit configmaps/roses after step plant of plant";
+    assert!(report.contains(&format!(".replay({plan:?})")), "{report}");
+    let again = gardens().replay(plan).try_run().await.unwrap_err().text();
+    assert!(again.contains("different configmaps/roses"), "{again}");
+    let accepted = gardens()
+        .accept("different configmaps/roses", "fields that others set are theirs")
+        .accept("fails on and on", "as above")
+        .replay(plan)
+        .run()
+        .await;
+    assert!(
+        accepted.to_string().contains("fields that others set are theirs"),
+        "{accepted}"
+    );
+}
+
+#[kubewright_testing::test]
+async fn an_invariant_is_held_against_every_revision() {
+    let report = gardens()
+        .invariant("nothing is ever planted", |cluster| {
+            cluster.get::<ConfigMap>("roses").is_none()
+        })
+        .try_run()
+        .await;
+    let report = report.unwrap_err().text();
+    // It is gone in the end: only the revisions between show it.
+    assert!(report.contains("invariant broken: nothing is ever planted"), "{report}");
+    assert!(report.contains("without any disturbance"), "{report}");
+}
+
+#[kubewright_testing::test]
+async fn an_exploration_without_steps_says_what_it_needs() {
+    let error = explore(garden::operator).try_run().await.unwrap_err().text();
+    assert!(error.contains("needs a step"), "{error}");
+    let error = gardens().replay("crash").try_run().await.unwrap_err().text();
+    assert!(error.contains("names no step"), "{error}");
+}
+
+#[kubewright_testing::test(virtual_time)]
+async fn what_was_owned_before_a_fork_is_collected_in_it() {
+    let env = TestEnv::builder()
+        .operator(garden::operator())
+        .seed(0)
+        .embedded()
+        .start()
+        .await;
+    env.apply(SAMPLE).await;
+    env.settle().await;
+    let fork = env.fork().await;
+    fork.settle().await;
+    fork.delete::<Garden>("roses").await;
+    fork.eventually_gone::<ConfigMap>("roses").await;
+}
