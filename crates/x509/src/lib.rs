@@ -19,8 +19,10 @@ mod certificate;
 mod der;
 mod key;
 pub mod pem;
+mod request;
 
 pub use certificate::{
     Attribute, COMMON_NAME, Certificate, ORGANIZATION, Validity, malformation, request_subject, subject,
 };
 pub use key::{Curve, PrivateKey, PublicKey};
+pub use request::CertificateRequest;
