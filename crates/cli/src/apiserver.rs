@@ -141,6 +141,8 @@ impl clap::ValueEnum for Mode {
             AuthorizationMode::Rbac => "RBAC",
             AuthorizationMode::AlwaysAllow => "AlwaysAllow",
             AuthorizationMode::AlwaysDeny => "AlwaysDeny",
+            // There are no kubelets here that would sign in.
+            AuthorizationMode::Node => return None,
         }))
     }
 }

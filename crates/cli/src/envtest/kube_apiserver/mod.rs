@@ -3,6 +3,7 @@
 //! Nothing is served here that `kubewright_apiserver` does not serve: flags become its options.
 
 mod admission;
+mod audit;
 mod feature_gates;
 mod help;
 mod serving;
