@@ -2,7 +2,8 @@
 //!
 //! [`Attributes`] are what a request asks for, [`User`] is who sent it. A [`Policy`] holds roles and bindings; an [`Authorizer`] is a
 //! policy that is kept current and answers fast ([`Authorizer::decide`]). [`covers`] compares rules with rules, for
-//! writes that would grant more than their author has; [`impersonate`] decides who may act as whom (Z3, Z4).
+//! writes that would grant more than their author has; [`impersonate`] decides who may act as whom (Z3, Z4), and
+//! [`decide_for_node`] what a kubelet may do.
 //!
 //! ```
 //! use kubewright_access::{Attributes, Authorizer, Forbidden, Policy, Rule, RbacResource, User, covers};
@@ -43,6 +44,7 @@ mod cover;
 mod decision;
 mod go;
 mod impersonate;
+mod node;
 mod policy;
 mod request_info;
 mod rule;
@@ -54,6 +56,7 @@ pub use authorizer::Authorizer;
 pub use cover::{break_down, compact, confirm_no_escalation, covers};
 pub use decision::{Decision, Forbidden, Reason};
 pub use impersonate::{Impersonated, Modes, impersonate};
+pub use node::{NodeRelated, decide_for_node, node_of};
 pub use policy::{Binding, Grant, Grants, Policy, RbacResource, RoleRef, Scope, Source, Subject};
 pub use request_info::{Prefix, RequestInfo, ResourceInfo};
 pub use rule::Rule;

@@ -50,10 +50,11 @@ mod webhook;
 mod wire;
 mod write;
 
+pub use access::front_proxy::FrontProxyHeaders;
 pub use access::tokens::{ServiceAccountTokens, TokenKeyError};
 pub use access::{Attributes, User};
 pub use admit::{AdmissionConfigurationError, AdmissionPlugin};
-pub use audit::{AuditDecision, AuditEvent, AuditQuery};
+pub use audit::{AuditDecision, AuditEvent, AuditLogFormat, AuditPolicy, AuditQuery};
 pub use extension::{
     DefinitionError, DelegatedAccess, InvalidCertificate, RowError, RowSource, RowVerbs, ServedDefinition,
 };

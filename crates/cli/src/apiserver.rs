@@ -145,6 +145,8 @@ impl clap::ValueEnum for Mode {
             AuthorizationMode::Rbac => "RBAC",
             AuthorizationMode::AlwaysAllow => "AlwaysAllow",
             AuthorizationMode::AlwaysDeny => "AlwaysDeny",
+            // There are no kubelets here that would sign in.
+            AuthorizationMode::Node => return None,
         }))
     }
 }

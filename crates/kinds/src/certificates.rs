@@ -10,6 +10,7 @@ use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::behaviour::{Behaviour, Create, Update};
+use crate::certificate_request;
 use crate::core_group::pem;
 use crate::rules::access::{at, keep, list_at, map_mut, opt_int_at, remove, same, str_at, strings_at};
 
@@ -177,13 +178,9 @@ fn keep_conditions(object: &mut Value, old: &Value, kind: &str) {
 fn validate(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     let path = PathRef::root("spec");
     let request = str_at(object, &["spec", "request"]);
-    if !pem::first_block_is(&STANDARD.decode(request).unwrap_or_default(), "CERTIFICATE REQUEST") {
+    if let Err(why) = certificate_request::check(&STANDARD.decode(request).unwrap_or_default()) {
         let shown = at(object, &["spec", "request"]).cloned().unwrap_or(Value::Null);
-        errors.push(FieldError::invalid(
-            &path.child("request"),
-            shown,
-            "PEM block type must be CERTIFICATE REQUEST",
-        ));
+        errors.push(FieldError::invalid(&path.child("request"), shown, why));
     }
     validate_usages(object, old, &path.child("usages"), errors);
     validate_signer(object, old, &path.child("signerName"), errors);
@@ -446,7 +443,14 @@ mod tests {
 
     #[test]
     fn approved_and_denied_conditions_cannot_change() {
-        let pem = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n";
+        let pem = concat!(
+            "-----BEGIN CERTIFICATE REQUEST-----\n",
+            "MIGlMFkCAQAwJjEVMBMGA1UECgwMc3lzdGVtOm5vZGVzMQ0wCwYDVQQDDARqYW5l\n",
+            "MCowBQYDK2VwAyEAxLfbSAcXSb6q5ukbMREuHVFa1gwx3fZxo7ocOZeqkUegADAF\n",
+            "BgMrZXADQQB+KczJBnOoohVMgoevtGfnuvim+qgWEQi4LZ8IUk99aKaWbHrjvEWo\n",
+            "MnoQEGm2zKo0gx1AC6UvxhSDfMyBc3UN\n",
+            "-----END CERTIFICATE REQUEST-----\n",
+        );
         let approved = json!({"type": "Approved", "status": "True", "reason": "r"});
         let failed = json!({"type": "Failed", "status": "True"});
         let old = json!({

@@ -18,6 +18,7 @@ mod apiregistration;
 pub mod autoscaling;
 mod batch;
 mod behaviour;
+mod certificate_request;
 pub mod certificates;
 mod controller_revision;
 mod coordination;

@@ -22,6 +22,7 @@ mod extension;
 mod key;
 pub mod pem;
 mod request;
+mod signed_request;
 mod template;
 
 pub use certificate::{
@@ -30,4 +31,5 @@ pub use certificate::{
 pub use extension::{Extension, extensions};
 pub use key::{Curve, PrivateKey, PublicKey};
 pub use request::{AlternativeNames, CertificateRequest};
+pub use signed_request::SignedRequest;
 pub use template::{Template, assemble};

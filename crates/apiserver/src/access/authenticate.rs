@@ -60,6 +60,13 @@ pub(super) fn authenticate(
     warnings: &mut Vec<String>,
 ) -> Option<Authenticated> {
     static ANYBODY: OnceLock<Arc<User>> = OnceLock::new();
+    let identity = match identity {
+        Identity::Proxy(names, otherwise) => match names.user(headers) {
+            Some(user) => return Some(Arc::new(user).into()),
+            None => &**otherwise,
+        },
+        identity => identity,
+    };
     if let Identity::Proven(user) = identity {
         return Some(Arc::clone(user).into());
     }

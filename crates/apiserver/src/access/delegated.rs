@@ -33,10 +33,10 @@ impl Server {
         }
         let mut warnings = Vec::new();
         let Some((requestor, token_among_protocols)) = who(self, access, identity, head, &mut warnings).await else {
-            draft.outcome = AccessOutcome::Unauthenticated;
+            draft.unauthenticated(self, head);
             return Err(refuse(head, &Status::unauthorized()));
         };
-        draft.user = Some(Arc::clone(&requestor));
+        draft.authenticated(self, head, Arc::clone(&requestor));
         let asked = head.attributes();
         let forbid = |forbidden: &Forbidden| {
             let mut response = no_sniff(refuse(head, &forbidden_status(forbidden)));
@@ -134,7 +134,7 @@ async fn who(
     let chain = match identity {
         Identity::Proven(user) => return Some((Arc::clone(user), false)),
         Identity::Shown(chain) => &**chain,
-        Identity::Unknown | Identity::Refused => &[],
+        Identity::Unknown | Identity::Refused | Identity::Proxy(..) => &[],
     };
     let certified = access.by_certificate(chain, headers);
     if let Ok(Some(user)) = certified {

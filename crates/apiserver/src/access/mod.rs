@@ -6,8 +6,10 @@
 mod aggregate;
 mod authenticate;
 mod delegated;
+pub(crate) mod front_proxy;
 mod guard;
 mod impersonate;
+mod node;
 mod signers;
 pub(crate) mod tokens;
 
@@ -17,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use http::{HeaderValue, Response, StatusCode, header};
 use jiff::Timestamp;
 pub use kubewright_access::{Attributes, User};
-use kubewright_access::{Authorizer, Decision, Forbidden, Modes, Policy, RbacResource, ResourceInfo};
+use kubewright_access::{Authorizer, Decision, Forbidden, Modes, Policy, RbacResource, Reason, ResourceInfo};
 use kubewright_apimachinery::go::quote;
 use parking_lot::Mutex;
 use rustls::pki_types::CertificateDer;
@@ -26,6 +28,7 @@ use serde_json::Value;
 pub(crate) use guard::{check_create_by_update, check_create_of_connection, check_escalation};
 pub(crate) use signers::check_signer;
 
+use self::front_proxy::FrontProxyHeaders;
 use crate::audit::{AccessOutcome, AuditDraft};
 use crate::extension::DelegatedAccess;
 use crate::object::{self, meta_text};
@@ -48,6 +51,8 @@ pub(crate) enum Identity {
     Refused,
     /// Nothing: headers may tell more.
     Unknown,
+    /// A front proxy, which says in headers whom a request is of; where it does not, the identity of its certificate counts.
+    Proxy(Arc<FrontProxyHeaders>, Arc<Identity>),
     /// The certificates that it showed, about which [`DelegatedAccess`] decides.
     Shown(Arc<[CertificateDer<'static>]>),
 }
@@ -73,7 +78,8 @@ pub(crate) struct Authorized {
 
 /// What a server knows of access.
 pub(crate) struct Access {
-    mode: AuthorizationMode,
+    /// Asked one after another.
+    authorizers: Arc<[AuthorizationMode]>,
     anonymous: bool,
     /// Whether roles that gather those of others are kept up to date.
     aggregates: bool,
@@ -95,7 +101,7 @@ impl Access {
 
     pub(crate) fn new(options: &Options) -> Self {
         Access {
-            mode: options.authorization,
+            authorizers: Arc::clone(&options.authorization),
             anonymous: options.anonymous,
             aggregates: options.aggregated_roles,
             tokens: Arc::new(options.tokens.clone()),
@@ -106,10 +112,15 @@ impl Access {
         }
     }
 
+    /// Whether nobody is asked whether a request is allowed.
+    fn allows_everything(&self) -> bool {
+        self.authorizers.first() == Some(&AuthorizationMode::AlwaysAllow)
+    }
+
     /// The access of a fork, which reads roles and bindings from its own store when first needed.
     pub(crate) fn fork(&self) -> Self {
         Access {
-            mode: self.mode,
+            authorizers: Arc::clone(&self.authorizers),
             anonymous: self.anonymous,
             aggregates: self.aggregates,
             tokens: Arc::clone(&self.tokens),
@@ -123,12 +134,29 @@ impl Access {
 
 /// Whether a user may do what is asked.
 pub(crate) fn decide(server: &Server, user: &User, asked: &Attributes<'_>) -> Decision {
-    match server.access.mode {
-        _ if user.is_master() => Decision::ALLOWED,
-        AuthorizationMode::AlwaysAllow => Decision::ALLOWED,
-        AuthorizationMode::AlwaysDeny => Decision::EVERYTHING_FORBIDDEN,
-        AuthorizationMode::Rbac => server.authorizer().decide(user, asked),
+    if user.is_master() {
+        return Decision::ALLOWED;
     }
+    let mut refusals: Vec<Decision> = Vec::new();
+    for mode in server.access.authorizers.iter() {
+        let decision = match mode {
+            AuthorizationMode::AlwaysAllow => Decision::ALLOWED,
+            AuthorizationMode::AlwaysDeny => Decision::EVERYTHING_FORBIDDEN,
+            AuthorizationMode::Node => node::decide(server, user, asked),
+            AuthorizationMode::Rbac => server.authorizer().decide(user, asked),
+        };
+        if decision.allowed {
+            return decision;
+        }
+        if decision.reason != Reason::None {
+            refusals.push(decision);
+        }
+    }
+    if refusals.len() > 1 {
+        let reasons: Vec<String> = refusals.iter().map(|refusal| refusal.reason.to_string()).collect();
+        return Decision::reviewed(false, &reasons.join("\n"));
+    }
+    refusals.pop().unwrap_or(Decision::DENIED)
 }
 
 impl Server {
@@ -142,9 +170,9 @@ impl Server {
         access.authorizer.get_or_init(|| Authorizer::new(self.policy()))
     }
 
-    /// The authorization mode.
-    pub(crate) fn authorization_mode(&self) -> AuthorizationMode {
-        self.access.mode
+    /// The authorization modes, in the order in which they are asked.
+    pub(crate) fn authorization_modes(&self) -> &[AuthorizationMode] {
+        &self.access.authorizers
     }
 
     fn policy(&self) -> Policy {
@@ -223,12 +251,12 @@ impl Server {
             expires,
         }) = authenticated
         else {
-            draft.outcome = AccessOutcome::Unauthenticated;
+            draft.unauthenticated(self, head);
             return Err(refuse(head, &Status::unauthorized()));
         };
-        draft.user = Some(Arc::clone(&requestor));
+        draft.authenticated(self, head, Arc::clone(&requestor));
         let wanted = impersonate::wanted(head.headers()).map_err(|status| no_sniff(refuse(head, &status)))?;
-        if wanted.is_none() && (requestor.is_master() || self.access.mode == AuthorizationMode::AlwaysAllow) {
+        if wanted.is_none() && (requestor.is_master() || self.access.allows_everything()) {
             draft.outcome = AccessOutcome::Decided(Decision::ALLOWED);
             return Ok(Authorized {
                 user: requestor,

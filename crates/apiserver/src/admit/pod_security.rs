@@ -69,6 +69,10 @@ impl Plugin for PodSecurity {
             policy.warn.level == Level::Privileged && policy.audit.level == Level::Privileged
         };
         if is_unneeded && mistakes.is_empty() {
+            if is_pod {
+                let key = "pod-security.kubernetes.io/enforce-policy";
+                attributes.annotations.add(key, "privileged:latest");
+            }
             return Ok(());
         }
         if is_pod && old.is_some_and(|old| !changes_images(object, old)) {

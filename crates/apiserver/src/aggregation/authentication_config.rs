@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
 use super::front_proxy;
+use crate::access::front_proxy::FrontProxies;
 use crate::object::{self, meta_text, set_meta};
 use crate::registry::BuiltInId;
 use crate::server::Server;
@@ -29,18 +30,25 @@ const WRITES: usize = 10;
 
 const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
+const ALLOWED: &str = "requestheader-allowed-names";
 /// The lists of names, and what this server puts into each.
 const LISTS: [(&str, &str); 5] = [
-    ("requestheader-allowed-names", front_proxy::CLIENT),
+    (ALLOWED, front_proxy::CLIENT),
     ("requestheader-extra-headers-prefix", "X-Remote-Extra-"),
     ("requestheader-group-headers", "X-Remote-Group"),
     ("requestheader-uid-headers", "X-Remote-Uid"),
     ("requestheader-username-headers", "X-Remote-User"),
 ];
 
-/// The authorities of clients, one for each listener, as PEM.
+/// The authorities of clients, as PEM, and the front proxies; both of all listeners.
 #[derive(Default)]
-pub(crate) struct ClientAuthorities(Mutex<Vec<String>>);
+pub(crate) struct ClientAuthorities(Mutex<Published>);
+
+#[derive(Clone, Default)]
+struct Published {
+    clients: String,
+    proxies: Vec<FrontProxies>,
+}
 
 impl ClientAuthorities {
     pub(crate) fn fork(&self) -> ClientAuthorities {
@@ -49,9 +57,12 @@ impl ClientAuthorities {
 }
 
 impl Server {
-    /// Publishes one more authority of clients.
-    pub(crate) fn publish_client_authority(&self, pem: String) {
-        self.client_authorities.0.lock().push(pem);
+    /// Publishes one more authority of clients, and the front proxies that a listener knows.
+    pub(crate) fn publish_authorities(&self, clients: String, proxies: Option<FrontProxies>) {
+        let mut published = self.client_authorities.0.lock();
+        published.clients.push_str(&clients);
+        published.proxies.extend(proxies);
+        drop(published);
         self.publish_authentication_config();
     }
 
@@ -64,8 +75,8 @@ impl Server {
             let live = record
                 .as_ref()
                 .map(|record| object::to_value(resource, record, record.revision));
-            let clients = self.client_authorities.0.lock().concat();
-            let Some(object) = restored(live.as_ref(), &clients, self.clock.now(), || self.random.uuid()) else {
+            let published = self.client_authorities.0.lock().clone();
+            let Some(object) = restored(live.as_ref(), &published, self.clock.now(), || self.random.uuid()) else {
                 return;
             };
             let draft = object::to_built_in_draft(resource, &object);
@@ -101,15 +112,20 @@ impl Server {
 
 /// The `ConfigMap` of a new cluster, of which no client has a certificate yet.
 pub(crate) fn initial_authentication_config(now: Timestamp, uid: String) -> Option<Value> {
-    restored(None, "", now, || uid)
+    restored(None, &Published::default(), now, || uid)
 }
 
 /// The `ConfigMap` with what belongs into it; `None` if it is there already, or if what is there makes no sense: upstream does
 /// not go on then either.
-fn restored(live: Option<&Value>, clients: &str, now: Timestamp, uid: impl FnOnce() -> String) -> Option<Value> {
+fn restored(
+    live: Option<&Value>,
+    published: &Published,
+    now: Timestamp,
+    uid: impl FnOnce() -> String,
+) -> Option<Value> {
     let empty = Map::new();
     let data = live.and_then(|live| live["data"].as_object()).unwrap_or(&empty);
-    let wanted = combined(data, clients, now)?;
+    let wanted = combined(data, published, now)?;
     if live.is_some() && wanted == Value::Object(data.clone()) {
         return None;
     }
@@ -136,19 +152,31 @@ fn restored(live: Option<&Value>, clients: &str, now: Timestamp, uid: impl FnOnc
 }
 
 /// What is there together with what belongs there; `None` if what is there makes no sense.
-fn combined(data: &Map<String, Value>, clients: &str, now: Timestamp) -> Option<Value> {
+fn combined(data: &Map<String, Value>, published: &Published, now: Timestamp) -> Option<Value> {
     let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
     let mut combined = BTreeMap::new();
-    let clients = certificates(&[text(CLIENT_CA), clients], now)?;
+    let clients = certificates(&[text(CLIENT_CA), &published.clients], now)?;
     if !clients.is_empty() {
         combined.insert(CLIENT_CA, clients);
     }
-    let proxy = front_proxy::front_proxy().map_or("", |proxy| &proxy.authority);
-    let proxy = certificates(&[text(PROXY_CA), proxy], now)?;
-    if !proxy.is_empty() {
-        combined.insert(PROXY_CA, proxy);
+    let own = front_proxy::front_proxy().map_or("", |proxy| &proxy.authority);
+    let mut authorities = vec![text(PROXY_CA)];
+    authorities.extend(published.proxies.iter().map(|proxies| proxies.authorities.as_str()));
+    authorities.push(own);
+    let authorities = certificates(&authorities, now)?;
+    if !authorities.is_empty() {
+        combined.insert(PROXY_CA, authorities);
         for (key, own) in LISTS {
-            combined.insert(key, names(text(key), own)?);
+            let mut more: Vec<&str> = Vec::new();
+            for proxies in &published.proxies {
+                more.extend(list_of(proxies, key).iter().map(String::as_str));
+            }
+            more.push(own);
+            combined.insert(key, names(text(key), &more)?);
+        }
+        if published.proxies.iter().any(|proxies| proxies.allowed.is_empty()) {
+            // Proxies of any name are allowed, which a name would end.
+            combined.insert(ALLOWED, "[]".to_owned());
         }
     }
     Some(json!(combined))
@@ -176,13 +204,24 @@ fn certificates(texts: &[&str], now: Timestamp) -> Option<String> {
     Some(found.iter().map(|bytes| pem::encode("CERTIFICATE", bytes)).collect())
 }
 
-/// A JSON list of names with one more, each once; `None` if the text is no list.
-fn names(text: &str, own: &str) -> Option<String> {
+/// What front proxies have to say in one of the lists.
+fn list_of<'p>(proxies: &'p FrontProxies, key: &str) -> &'p [String] {
+    match key {
+        ALLOWED => &proxies.allowed,
+        "requestheader-extra-headers-prefix" => &proxies.headers.extra_prefixes,
+        "requestheader-group-headers" => &proxies.headers.groups,
+        "requestheader-uid-headers" => &proxies.headers.uids,
+        _ => &proxies.headers.users,
+    }
+}
+
+/// A JSON list of names with some more, each once; `None` if the text is no list.
+fn names(text: &str, more: &[&str]) -> Option<String> {
     let mut names: Vec<String> = match text {
         "" => Vec::new(),
         text => serde_json::from_str(text).ok()?,
     };
-    names.push(own.to_owned());
+    names.extend(more.iter().map(|&name| name.to_owned()));
     let mut unique: Vec<String> = Vec::new();
     for name in names {
         if !unique.contains(&name) {

@@ -2,8 +2,12 @@
 //!
 //! Recording costs a few clones per request; the attributes of a request are computed when the trail is read. Bodies are
 //! not recorded, so the trail never has the values of Secrets.
+//!
+//! An audit log beside it ([`log`]) has what its policy ([`policy`]) says, as upstream writes it.
 
 mod event;
+mod log;
+mod policy;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,10 +19,15 @@ use kubewright_access::Decision;
 use parking_lot::Mutex;
 
 pub use event::{AuditDecision, AuditEvent, AuditQuery};
+pub use log::AuditLogFormat;
+pub(crate) use log::{AuditLog, LoggedRequest};
+pub use policy::AuditPolicy;
 
 use crate::access::User;
+use crate::request::RequestHead;
 use crate::server::{ApiServer, Server};
 use crate::wire::body::Body;
+use crate::wire::respond::Refusal;
 
 static AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 /// How many bytes of an audit id are kept that a client sent.
@@ -36,6 +45,7 @@ const LONGEST_URI: usize = 8 * 1024;
 pub(crate) struct AuditTrail {
     most: usize,
     ring: Mutex<VecDeque<Entry>>,
+    log: Option<AuditLog>,
 }
 
 /// The record of a request. It is small, since the trail has thousands of them.
@@ -71,6 +81,8 @@ pub(crate) struct AuditDraft {
     /// Set where the body, not the query, asks for a dry run.
     pub(crate) dry_run: bool,
     pub(crate) annotations: Vec<(String, String)>,
+    /// The request in the audit log.
+    logged: Option<Arc<LoggedRequest>>,
 }
 
 /// The outcome of authentication and authorization.
@@ -88,12 +100,28 @@ pub(crate) enum AccessOutcome {
 
 /// Annotations that the stages of a request add to its record.
 #[derive(Default)]
-pub(crate) struct AuditAnnotations(Mutex<Vec<(String, String)>>);
+pub(crate) struct AuditAnnotations {
+    added: Mutex<Vec<(String, String)>>,
+    logged: Option<Arc<LoggedRequest>>,
+}
 
 impl AuditAnnotations {
+    /// Those of a request.
+    pub(crate) fn of(draft: &AuditDraft) -> Self {
+        AuditAnnotations {
+            added: Mutex::default(),
+            logged: draft.logged.clone(),
+        }
+    }
+
+    /// The request in the audit log, if that has it.
+    pub(crate) fn logged(&self) -> Option<&LoggedRequest> {
+        self.logged.as_deref()
+    }
+
     /// Adds an annotation. Of two with the same key the first is kept, as upstream does.
     pub(crate) fn add(&self, key: impl Into<String>, value: impl Into<String>) {
-        let (mut annotations, key, value) = (self.0.lock(), key.into(), value.into());
+        let (mut annotations, key, value) = (self.added.lock(), key.into(), value.into());
         if annotations.len() < MOST_ANNOTATIONS
             && key.len() <= LONGEST_ANNOTATION
             && !annotations.iter().any(|(known, _)| *known == key)
@@ -103,21 +131,22 @@ impl AuditAnnotations {
     }
 
     pub(crate) fn take(&self) -> Vec<(String, String)> {
-        std::mem::take(&mut *self.0.lock())
+        std::mem::take(&mut *self.added.lock())
     }
 }
 
 impl AuditTrail {
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize, log: Option<AuditLog>) -> Self {
         AuditTrail {
             most,
             ring: Mutex::default(),
+            log,
         }
     }
 
     /// The empty trail of a fork.
     pub(crate) fn fork(&self) -> Self {
-        AuditTrail::new(self.most)
+        AuditTrail::new(self.most, self.log.clone())
     }
 
     /// Begins the record of a received request.
@@ -139,6 +168,7 @@ impl AuditTrail {
             outcome: AccessOutcome::Undecided,
             dry_run: false,
             annotations: Vec::new(),
+            logged: None,
         }
     }
 
@@ -195,6 +225,10 @@ impl Drop for AuditGuard<'_> {
     fn drop(&mut self) {
         if let Some(mut draft) = self.draft.take() {
             draft.annotations = self.annotations.take();
+            if let Some(logged) = draft.logged.take() {
+                logged.decided(&draft);
+                let _ = logged.answered(0);
+            }
             draft.keep(self.trail, 0);
         }
     }
@@ -206,8 +240,38 @@ impl AuditDraft {
         &self.id
     }
 
+    /// The user is known: the audit log has the request from here on, if it is to have it.
+    pub(crate) fn authenticated(&mut self, server: &Server, head: &RequestHead<'_>, user: Arc<User>) {
+        self.user = Some(user);
+        if let Some(log) = &server.audit.log {
+            self.logged = LoggedRequest::begin(log, &server.clock, self, head).map(Arc::new);
+            if let Some(logged) = &self.logged {
+                logged.received();
+            }
+        }
+    }
+
+    /// Nobody knows whose request it is.
+    pub(crate) fn unauthenticated(&mut self, server: &Server, head: &RequestHead<'_>) {
+        self.outcome = AccessOutcome::Unauthenticated;
+        let log = server.audit.log.as_ref();
+        let logged = log.and_then(|log| LoggedRequest::begin(log, &server.clock, self, head));
+        self.logged = logged.map(Arc::new);
+    }
+
     /// Puts the request's id on its answer, and both into the trail.
-    pub(crate) fn finish(self, trail: &AuditTrail, response: &mut Response<Body>) {
+    pub(crate) fn finish(mut self, trail: &AuditTrail, response: &mut Response<Body>) {
+        let refusal = response.extensions_mut().remove::<Refusal>();
+        if let Some(logged) = self.logged.take() {
+            logged.decided(&self);
+            if let Some(Refusal(text)) = refusal {
+                logged.response_object(&text);
+            }
+            if let Some(end) = logged.answered(response.status().as_u16()) {
+                let body = std::mem::replace(response.body_mut(), Body::empty());
+                *response.body_mut() = body.holding(end);
+            }
+        }
         response.headers_mut().insert(AUDIT_ID.clone(), self.id.clone());
         self.keep(trail, response.status().as_u16());
     }

@@ -82,11 +82,13 @@ built_in_ids! {
     ClusterRoles = "rbac.authorization.k8s.io" "clusterroles",
     RoleBindings = "rbac.authorization.k8s.io" "rolebindings",
     Roles = "rbac.authorization.k8s.io" "roles",
+    ResourceSlices = "resource.k8s.io" "resourceslices",
     PriorityClasses = "scheduling.k8s.io" "priorityclasses",
     ResourceSlices = "resource.k8s.io" "resourceslices",
     CsiDrivers = "storage.k8s.io" "csidrivers",
     CsiNodes = "storage.k8s.io" "csinodes",
     StorageClasses = "storage.k8s.io" "storageclasses",
+    VolumeAttachments = "storage.k8s.io" "volumeattachments",
     VolumeAttributesClasses = "storage.k8s.io" "volumeattributesclasses",
 }
 

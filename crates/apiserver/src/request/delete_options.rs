@@ -93,6 +93,11 @@ fn from_body(call: &Call<'_>) -> Result<RawDeleteOptions> {
             "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\""
         )));
     }
+    if let Some(logged) = call.annotations.logged()
+        && value.is_object()
+    {
+        logged.delete_options(&value);
+    }
     given(value)
 }
 

@@ -85,7 +85,7 @@ impl ApiServer {
         };
         if let Some(remote) = server.aggregation.set().route_of(server, &head) {
             let id = draft.id().clone();
-            let annotations = AuditAnnotations::default();
+            let annotations = AuditAnnotations::of(&draft);
             let working = AuditGuard::new(&server.audit, &annotations, draft);
             let request = aggregation::ProxiedRequest {
                 server,
@@ -118,7 +118,7 @@ impl ApiServer {
             }
         };
         draft.dry_run = parts.method == Method::DELETE && is_dry(&body);
-        let annotations = AuditAnnotations::default();
+        let annotations = AuditAnnotations::of(&draft);
         let working = AuditGuard::new(&server.audit, &annotations, draft);
         let mut observation = server.metrics.observe();
         let request = AuthorizedRequest {
@@ -229,7 +229,12 @@ impl AuthorizedRequest<'_> {
             done @ HandlerOutput::Response(_) => Ok(done),
         });
         match answer {
-            Ok(HandlerOutput::Reply(reply)) => respond::respond(reply, output, head.headers(), &call.warnings),
+            Ok(HandlerOutput::Reply(reply)) => {
+                if let Some(logged) = self.annotations.logged() {
+                    logged.response_object(&respond::as_json(&reply, output));
+                }
+                respond::respond(reply, output, head.headers(), &call.warnings)
+            }
             Ok(HandlerOutput::Response(mut response)) => {
                 respond::warn(response.headers_mut(), &call.warnings);
                 response

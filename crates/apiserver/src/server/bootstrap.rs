@@ -64,6 +64,16 @@ fn made_at(limits: Limits, now: Timestamp, random: &Random) -> Store {
     store
 }
 
+/// An object that every cluster begins with.
+pub(crate) fn object(kind: &str, name: &str) -> Option<Value> {
+    let objects = OBJECTS
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    objects
+        .filter(|object| object.get("kind").and_then(Value::as_str) == Some(kind))
+        .find(|object| meta_text(object, "name") == name)
+}
+
 /// Fills in the times that a recording leaves out.
 fn put_times(object: &mut Value, time: &str) {
     for entry in object

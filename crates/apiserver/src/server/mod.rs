@@ -146,7 +146,7 @@ impl ApiServer {
             containers: Containers::default(),
             signer: Signer::new(&options.service_account_tokens),
             access: Access::new(options),
-            audit: AuditTrail::new(options.audit_events),
+            audit: AuditTrail::new(options.audit_events, options.audit_log.clone()),
             definitions: Definitions::default(),
             webhooks: Webhooks::default(),
             policies: Policies::default(),

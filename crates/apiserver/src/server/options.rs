@@ -11,6 +11,7 @@ use kubewright_system::clock::Clock;
 use crate::access::User;
 use crate::access::tokens::ServiceAccountTokens;
 use crate::admit::{AdmissionConfigurationError, AdmissionPlugin, Settings};
+use crate::audit::{AuditLog, AuditLogFormat, AuditPolicy};
 use crate::extension::DelegatedAccess;
 
 /// How requests are authorized.
@@ -23,6 +24,8 @@ pub enum AuthorizationMode {
     AlwaysAllow,
     /// Nothing is allowed but to the administrator, as members of `system:masters` are.
     AlwaysDeny,
+    /// What kubelets may do: their own Node, and what the Pods on it refer to. It has no opinion about anybody else.
+    Node,
 }
 
 /// How long requests may take.
@@ -73,10 +76,11 @@ const AUDIT_EVENTS: usize = 4096;
 pub struct Options {
     pub(crate) seed: Option<u64>,
     pub(crate) epoch: Option<Timestamp>,
-    pub(crate) authorization: AuthorizationMode,
+    pub(crate) authorization: Arc<[AuthorizationMode]>,
     pub(crate) anonymous: bool,
     pub(crate) tokens: HashMap<String, Arc<User>>,
     pub(crate) audit_events: usize,
+    pub(crate) audit_log: Option<AuditLog>,
     pub(crate) aggregated_roles: bool,
     pub(crate) admission: Settings,
     pub(crate) delegated: Option<Arc<dyn DelegatedAccess>>,
@@ -95,6 +99,7 @@ impl std::fmt::Debug for Options {
             .field("anonymous", &self.anonymous)
             .field("tokens", &self.tokens.len())
             .field("audit_events", &self.audit_events)
+            .field("audit_log", &self.audit_log.is_some())
             .field("aggregated_roles", &self.aggregated_roles)
             .field("admission", &self.admission)
             .field("delegated", &self.delegated.is_some())
@@ -110,10 +115,11 @@ impl Default for Options {
         Options {
             seed: None,
             epoch: None,
-            authorization: AuthorizationMode::default(),
+            authorization: Arc::new([AuthorizationMode::default()]),
             anonymous: true,
             tokens: HashMap::new(),
             audit_events: AUDIT_EVENTS,
+            audit_log: None,
             aggregated_roles: false,
             admission: Settings::default(),
             delegated: None,
@@ -212,8 +218,27 @@ impl Options {
     }
 
     /// Sets how requests are authorized (by RBAC by default).
-    pub fn authorization(mut self, mode: AuthorizationMode) -> Self {
-        self.authorization = mode;
+    pub fn authorization(self, mode: AuthorizationMode) -> Self {
+        self.authorization_modes([mode])
+    }
+
+    /// Sets several ways by which requests are authorized: they are asked one after another, and the first that allows a request decides.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, AuthorizationMode, Options, User};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let modes = [AuthorizationMode::Node, AuthorizationMode::Rbac];
+    /// let server = ApiServer::new(Options::new().authorization_modes(modes));
+    /// let kubelet = User::new("system:node:n1", ["system:nodes"]);
+    /// let get = |name: &str| http::Request::get(format!("/api/v1/nodes/{name}")).body(Default::default()).unwrap();
+    /// assert_eq!(server.handle_as(Some(&kubelet), get("n1")).await.status(), 404);
+    /// assert_eq!(server.handle_as(Some(&kubelet), get("n2")).await.status(), 403);
+    /// # }
+    /// ```
+    pub fn authorization_modes(mut self, modes: impl IntoIterator<Item = AuthorizationMode>) -> Self {
+        self.authorization = modes.into_iter().collect();
         self
     }
 
@@ -262,6 +287,41 @@ impl Options {
     /// ```
     pub fn aggregated_roles(mut self, fill_in: bool) -> Self {
         self.aggregated_roles = fill_in;
+        self
+    }
+
+    /// Logs requests by a policy: `write` gets a line, without its end, for each stage of each request that the policy lets through. It is
+    /// called while the request waits. There is no log by default.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use kubewright_apiserver::{ApiServer, AuditLogFormat, AuditPolicy, Options};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, omitStages: [RequestReceived]}]";
+    /// let lines = Arc::new(Mutex::new(Vec::new()));
+    /// let written = Arc::clone(&lines);
+    /// let options = Options::new().audit_log(AuditPolicy::parse(policy).unwrap(), AuditLogFormat::Json, move |line| {
+    ///     written.lock().unwrap().push(line.to_owned());
+    /// });
+    /// let server = ApiServer::new(options);
+    /// server.handle(http::Request::get("/version").body(Default::default()).unwrap()).await;
+    /// assert!(lines.lock().unwrap()[0].contains(r#""stage":"ResponseComplete","requestURI":"/version""#));
+    /// # }
+    /// ```
+    pub fn audit_log(
+        mut self,
+        policy: AuditPolicy,
+        format: AuditLogFormat,
+        write: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
+        self.audit_log = Some(AuditLog {
+            policy: Arc::new(policy),
+            format,
+            write: Arc::new(write),
+        });
         self
     }
 

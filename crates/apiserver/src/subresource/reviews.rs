@@ -1,7 +1,7 @@
 //! Reviews, which are only ever answered: may they, what may I, whose token is this, who am I (Z2, Z6).
 
 use http::StatusCode;
-use kubewright_access::{Attributes, Rule};
+use kubewright_access::{Attributes, Rule, node_of};
 use kubewright_apimachinery::errors::aggregate;
 use kubewright_apimachinery::field::{BadValue, Errors, FieldError, PathRef};
 use kubewright_kinds::meta;
@@ -208,14 +208,25 @@ pub(super) async fn rules(call: &mut Call<'_>) -> Result<HandlerOutput> {
         return Err(Status::bad_request("no namespace on request"));
     }
     body_kind::validate_review(call, &review).await?;
-    let (rules, errors) = match call.server.authorization_mode() {
-        AuthorizationMode::AlwaysAllow => {
-            let everything = vec![Rule::resources(["*"], ["*"], ["*"]), Rule::paths(["*"], ["*"])];
-            (everything, Vec::new())
+    let (mut rules, mut errors, mut is_incomplete) = (Vec::new(), Vec::new(), false);
+    for mode in call.server.authorization_modes() {
+        match mode {
+            AuthorizationMode::AlwaysAllow => {
+                rules.extend([Rule::resources(["*"], ["*"], ["*"]), Rule::paths(["*"], ["*"])]);
+            }
+            AuthorizationMode::AlwaysDeny => {}
+            AuthorizationMode::Node if node_of(call.user).is_some() => {
+                is_incomplete = true;
+                errors.push("node authorizer does not support user rule resolution".into());
+            }
+            AuthorizationMode::Node => {}
+            AuthorizationMode::Rbac => {
+                let (more, why) = call.server.authorizer().rules_for(call.user, namespace);
+                rules.extend(more);
+                errors.extend(why);
+            }
         }
-        AuthorizationMode::AlwaysDeny => (Vec::new(), Vec::new()),
-        AuthorizationMode::Rbac => call.server.authorizer().rules_for(call.user, namespace),
-    };
+    }
     let mut resources = Vec::new();
     let mut paths = Vec::new();
     for rule in rules {
@@ -228,7 +239,7 @@ pub(super) async fn rules(call: &mut Call<'_>) -> Result<HandlerOutput> {
             paths.push(json!({ "verbs": rule.verbs, "nonResourceURLs": rule.non_resource_urls }));
         }
     }
-    let mut status = json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false });
+    let mut status = json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": is_incomplete });
     if let Some(errors) = aggregate(errors.iter().map(|error| &**error)) {
         status["evaluationError"] = errors.into();
     }

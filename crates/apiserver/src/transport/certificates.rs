@@ -12,8 +12,9 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 
-use super::identity::AskForCertificate;
+use super::identity::{AskForCertificate, ProxyVerifier};
 use crate::access::User;
+use crate::access::front_proxy::FrontProxies;
 
 /// What is wrong with a certificate.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,8 @@ pub(super) struct GivenCertificates {
     pub(super) serving: Option<PemPair>,
     /// The authorities of clients, beside its own.
     pub(super) clients: Option<String>,
+    /// The proxies whose headers say whom a request is of.
+    pub(super) proxies: Option<FrontProxies>,
     /// The authority that signs what it makes.
     pub(super) authority: Option<PemPair>,
     /// Whether TLS 1.2 is refused.
@@ -80,6 +83,8 @@ pub(super) struct Certificates {
     serving: (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>),
     /// The authorities of clients.
     clients: Vec<CertificateDer<'static>>,
+    /// The authorities of front proxies, and what they may do.
+    proxies: Option<(Vec<CertificateDer<'static>>, FrontProxies)>,
     pub(super) admin: KeyedCertificate,
     only_tls13: bool,
 }
@@ -129,7 +134,12 @@ impl Certificates {
         if let Some(given) = &given.clients {
             clients.extend(certificates_of(given, "authorities of clients")?);
         }
+        let proxies = given.proxies.as_ref().map(|proxies| {
+            let authorities = certificates_of(&proxies.authorities, "authorities of front proxies")?;
+            Ok::<_, Error>((authorities, proxies.clone()))
+        });
         Ok(Certificates {
+            proxies: proxies.transpose()?,
             authority,
             serving_authority,
             serving,
@@ -159,18 +169,29 @@ impl Certificates {
 
     /// Decides whether a client's certificate is one of the clients' authorities.
     pub(super) fn verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, Error> {
-        let mut roots = RootCertStore::empty();
-        for authority in &self.clients {
-            roots.add(authority.clone())?;
-        }
-        let provider = Arc::new(ring::default_provider());
-        Ok(WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?)
+        verifier(&self.clients)
+    }
+
+    /// Decides whether a client is a front proxy.
+    pub(super) fn proxies(&self) -> Result<Option<ProxyVerifier>, Error> {
+        let Some((authorities, proxies)) = &self.proxies else {
+            return Ok(None);
+        };
+        Ok(Some(ProxyVerifier::new(verifier(authorities)?, proxies)))
+    }
+
+    /// The front proxies whose headers count.
+    pub(super) fn front_proxies(&self) -> Option<&FrontProxies> {
+        self.proxies.as_ref().map(|(_, proxies)| proxies)
     }
 
     /// What a handshake needs: HTTP/2 preferred, a client certificate asked for.
     pub(super) fn server_config(&self) -> Result<ServerConfig, Error> {
         let provider = Arc::new(ring::default_provider());
-        let hints = self.verifier()?.root_hint_subjects().to_vec();
+        let mut hints = self.verifier()?.root_hint_subjects().to_vec();
+        if let Some((authorities, _)) = &self.proxies {
+            hints.extend_from_slice(verifier(authorities)?.root_hint_subjects());
+        }
         let versions: &[&SupportedProtocolVersion] = if self.only_tls13 { &[&TLS13] } else { &[&TLS13, &TLS12] };
         let (chain, key) = &self.serving;
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -185,6 +206,16 @@ impl Certificates {
     pub(super) fn serving_certificate(&self) -> CertificateDer<'static> {
         self.serving.0[0].clone()
     }
+}
+
+/// Decides whether a certificate is one of these authorities.
+fn verifier(authorities: &[CertificateDer<'static>]) -> Result<Arc<dyn ClientCertVerifier>, Error> {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
+        roots.add(authority.clone())?;
+    }
+    let provider = Arc::new(ring::default_provider());
+    Ok(WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?)
 }
 
 /// The names and addresses of a serving certificate.

@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::identity;
+use super::identity::{self, ProxyVerifier};
 use super::malformed;
 use super::read;
 use super::stop::Stoppable;
@@ -88,8 +88,8 @@ pub(super) struct TlsTransport {
 
 /// Who decides about the certificates of clients.
 pub(super) enum Clients {
-    /// The authority of the listener.
-    Verified(Arc<dyn ClientCertVerifier>),
+    /// The authority of the listener, and that of front proxies.
+    Verified(Arc<dyn ClientCertVerifier>, Option<ProxyVerifier>),
     /// Whoever decides about access in place of the server.
     Shown,
 }
@@ -134,7 +134,13 @@ impl TlsTransport {
         };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let client = match &self.clients {
-            Clients::Verified(verifier) => identity::of(&**verifier, chain),
+            Clients::Verified(verifier, proxies) => {
+                let identity = identity::of(&**verifier, chain);
+                match proxies {
+                    Some(proxies) => proxies.of(chain, identity),
+                    None => identity,
+                }
+            }
             Clients::Shown => Identity::Shown(chain.iter().map(|shown| shown.clone().into_owned()).collect()),
         };
         let client = (client, address);

@@ -14,6 +14,7 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
+use crate::access::front_proxy::{FrontProxies, FrontProxyHeaders};
 use crate::access::{Identity, User};
 use crate::extension::InvalidCertificate;
 
@@ -88,6 +89,42 @@ pub(super) fn of(verifier: &dyn ClientCertVerifier, chain: &[CertificateDer<'_>]
         Ok(Some(user)) => Identity::Proven(Arc::new(user)),
         Ok(None) => Identity::Unknown,
         Err(InvalidCertificate) => Identity::Refused,
+    }
+}
+
+/// Knows front proxies by their certificates.
+pub(super) struct ProxyVerifier {
+    verifier: Arc<dyn ClientCertVerifier>,
+    allowed: Vec<String>,
+    headers: Arc<FrontProxyHeaders>,
+}
+
+impl ProxyVerifier {
+    pub(super) fn new(verifier: Arc<dyn ClientCertVerifier>, proxies: &FrontProxies) -> Self {
+        ProxyVerifier {
+            verifier,
+            allowed: proxies.allowed.clone(),
+            headers: Arc::new(proxies.headers.clone()),
+        }
+    }
+
+    /// What a client is that showed these certificates: `identity`, unless it is a proxy.
+    pub(super) fn of(&self, chain: &[CertificateDer<'_>], identity: Identity) -> Identity {
+        let Some((certificate, intermediates)) = chain.split_first() else {
+            return identity;
+        };
+        let trust = self
+            .verifier
+            .verify_client_cert(certificate, intermediates, UnixTime::now());
+        let name = subject(certificate).and_then(|subject| {
+            let names = subject.into_iter().filter(|part| part.kind == COMMON_NAME);
+            names.last().map(|part| part.text)
+        });
+        let is_allowed = self.allowed.is_empty() || self.allowed.contains(&name.unwrap_or_default());
+        if trust.is_err() || !is_allowed {
+            return identity;
+        }
+        Identity::Proxy(Arc::clone(&self.headers), Arc::new(identity))
     }
 }
 

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use super::certificates::{Certificates, GivenCertificates, PemPair};
 use super::connection::{Clients, TlsTransport};
 use super::publish;
+use crate::access::front_proxy::{FrontProxies, FrontProxyHeaders};
 use crate::server::ApiServer;
 
 /// How a server listens. The default is a free port on 127.0.0.1; an address or a port number converts into one.
@@ -137,6 +138,22 @@ impl ListenOptions {
         self
     }
 
+    /// Front proxies: clients with a certificate of these authorities (PEM) and one of these common names (any, if there is none) say in
+    /// headers whom their requests are of. `ConfigMap` `extension-apiserver-authentication` tells others about them. There are none by default.
+    pub fn front_proxies(
+        mut self,
+        authorities: impl Into<String>,
+        allowed_names: impl IntoIterator<Item = String>,
+        headers: FrontProxyHeaders,
+    ) -> Self {
+        self.certificates.proxies = Some(FrontProxies {
+            authorities: authorities.into(),
+            allowed: allowed_names.into_iter().collect(),
+            headers,
+        });
+        self
+    }
+
     /// The authority that signs the certificates which the listener makes: [`Listener::authority_pem`] of an earlier one, whose
     /// kubeconfig then works with this one, too. By default the listener makes one.
     ///
@@ -257,15 +274,19 @@ impl ApiServer {
         let config = certificates
             .server_config()
             .map_err(|error| ListenError::Tls(error.into()))?;
-        let transport = TlsTransport::new(self.clone(), config, Clients::Verified(verifier), write_timeout);
+        let proxies = certificates.proxies().map_err(|error| ListenError::Tls(error.into()))?;
+        let clients = Clients::Verified(verifier, proxies);
+        let transport = TlsTransport::new(self.clone(), config, clients, write_timeout);
         let advertised = SocketAddr::new(advertised, address.port());
         // Others find a server where it listened first.
         if self.server.advertised.set(advertised.to_string()).is_ok() {
             // Boxed, because the future of a request is large and would be a part of the listener's.
             Box::pin(self.publish(advertised)).await;
         }
-        self.server
-            .publish_client_authority(certificates.client_authorities_pem());
+        self.server.publish_authorities(
+            certificates.client_authorities_pem(),
+            certificates.front_proxies().cloned(),
+        );
         let (stopper, stop) = Stopper::new();
         let transport = Arc::new(transport);
         let limits = Limits {

@@ -19,6 +19,9 @@ pub(crate) async fn create(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();
     let (options, mut object) = decode::received(call, OptionsKind::Create, ExpectedKind::of(resource))?;
     default(resource, &mut object);
+    if let Some(logged) = call.annotations.logged() {
+        logged.request_object(resource.ty(), &object);
+    }
     if let Some(metadata) = object::metadata_mut(&mut object) {
         meta::wipe_system_fields(metadata);
     }

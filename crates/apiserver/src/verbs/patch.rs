@@ -95,6 +95,9 @@ pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
     let options = language.write_options(call)?;
     let time = call.server.clock.stamp();
     let body = call.body.clone();
+    if let Some(logged) = call.annotations.logged() {
+        logged.request_patch(&body);
+    }
     let patch = Patch {
         language,
         writer: FieldWriter {

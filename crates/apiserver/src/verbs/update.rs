@@ -16,6 +16,9 @@ pub(crate) async fn update(call: &mut Call<'_>) -> Result<Reply> {
     let resource = call.resource();
     let (options, mut object) = decode::received(call, OptionsKind::Update, ExpectedKind::of(resource))?;
     default(resource, &mut object);
+    if let Some(logged) = call.annotations.logged() {
+        logged.request_object(resource.ty(), &object);
+    }
     place_in_namespace(call, &mut object)?;
     check_name(call, &object)?;
     request::check_name(call.target.name)?;

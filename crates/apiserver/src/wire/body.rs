@@ -6,8 +6,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt as _};
 use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::io::DuplexStream;
 
@@ -53,6 +54,24 @@ impl Body {
                 None
             }
         }
+    }
+
+    /// The same body, which drops `held` once it ends.
+    pub(crate) fn holding(self, held: impl Send + 'static) -> Self {
+        Body(match self.0 {
+            Content::Stream(frames) => Content::Stream(Box::pin(frames.map(move |frame| {
+                let _ = &held;
+                frame
+            }))),
+            Content::Proxied(body) => Content::Proxied(
+                body.map_frame(move |frame| {
+                    let _ = &held;
+                    frame
+                })
+                .boxed_unsync(),
+            ),
+            content => content,
+        })
     }
 
     /// Nothing.

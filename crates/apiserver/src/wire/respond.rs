@@ -107,6 +107,23 @@ pub(crate) fn respond(reply: Reply, output: Output, request: &HeaderMap, warning
     response
 }
 
+/// The Status of a refusal, as JSON, whatever it is encoded in: for the audit log.
+#[derive(Clone)]
+pub(crate) struct Refusal(pub(crate) Bytes);
+
+/// An answer as JSON, in the form that was asked for.
+pub(crate) fn as_json(reply: &Reply, output: Output) -> Bytes {
+    let output = Output {
+        encoding: Encoding::Json,
+        pretty: false,
+        ..output
+    };
+    match encode(&reply.json, output, reply.types) {
+        Ok(Some((json, _))) => json,
+        Ok(None) | Err(_) => reply.json.clone(),
+    }
+}
+
 /// Writes a refusal.
 pub(crate) fn refuse(status: &Status, output: Output, warnings: &[String]) -> Response<Body> {
     if let Some(Verbatim::Text(body)) = &status.verbatim {
@@ -115,6 +132,7 @@ pub(crate) fn refuse(status: &Status, output: Output, warnings: &[String]) -> Re
         return response;
     }
     let reply = Reply::value(status.code, &status.to_value());
+    let json = reply.json.clone();
     let mut response = respond(
         reply,
         Output {
@@ -124,6 +142,7 @@ pub(crate) fn refuse(status: &Status, output: Output, warnings: &[String]) -> Re
         &HeaderMap::new(),
         warnings,
     );
+    response.extensions_mut().insert(Refusal(json));
     if let Some(seconds) = status
         .details
         .as_ref()

@@ -69,6 +69,9 @@ pub(crate) fn received(
     let options = WriteOptions::parse(call.query, kind, call.header(http::header::USER_AGENT))?;
     let body = call.body.clone();
     let object = decode(&body, encoding, expected, options.validation, &mut call.warnings)?;
+    if let Some(logged) = call.annotations.logged() {
+        logged.request_object(None, &object);
+    }
     Ok((options, object))
 }
 

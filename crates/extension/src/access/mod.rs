@@ -1,7 +1,6 @@
 //! Delegated access: the API server of the cluster knows the clients of an aggregated API and what they may do. Defaults and order
 //! are those of `k8s.io/apiserver`.
 
-mod front_proxy;
 mod reviews;
 mod trust;
 
@@ -11,12 +10,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
-use kubewright_apiserver::{Attributes, Decision, DelegatedAccess, InvalidCertificate, User};
+use kubewright_apiserver::{Attributes, Decision, DelegatedAccess, FrontProxyHeaders, InvalidCertificate, User};
 use kubewright_runtime::stop::Stop;
 use parking_lot::RwLock;
 use rustls::pki_types::CertificateDer;
 
-use front_proxy::HeaderNames;
 use reviews::Reviews;
 use trust::Trust;
 
@@ -104,7 +102,7 @@ impl DelegatedAccess for Delegation {
         headers: &HeaderMap,
     ) -> Result<Option<User>, InvalidCertificate> {
         if self.in_process {
-            return Ok(HeaderNames::usual().user(headers));
+            return Ok(FrontProxyHeaders::usual().user(headers));
         }
         let trust = Arc::clone(&self.trust.read());
         trust.user(chain, headers)

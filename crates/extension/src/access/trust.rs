@@ -8,15 +8,13 @@ use futures_util::{StreamExt as _, pin_mut};
 use http::HeaderMap;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ListParams, WatchEvent, WatchParams};
-use kubewright_apiserver::{InvalidCertificate, User, user_of_certificate};
+use kubewright_apiserver::{FrontProxyHeaders, InvalidCertificate, User, user_of_certificate};
 use rustls::RootCertStore;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-
-use super::front_proxy::HeaderNames;
 
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "extension-apiserver-authentication";
@@ -40,7 +38,7 @@ struct Proxies {
     verifier: Arc<dyn ClientCertVerifier>,
     /// Their common names; any, if empty.
     allowed: Vec<String>,
-    headers: HeaderNames,
+    headers: FrontProxyHeaders,
 }
 
 impl Trust {
@@ -68,7 +66,7 @@ impl Trust {
             proxies: authority("requestheader-client-ca-file").map(|verifier| Proxies {
                 verifier,
                 allowed: list("requestheader-allowed-names"),
-                headers: HeaderNames {
+                headers: FrontProxyHeaders {
                     users: list("requestheader-username-headers"),
                     uids: list("requestheader-uid-headers"),
                     groups: list("requestheader-group-headers"),

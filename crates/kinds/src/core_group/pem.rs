@@ -44,11 +44,6 @@ fn missing_block(input: &[u8], what: &str, wanted: fn(&str) -> bool) -> Option<S
     })
 }
 
-/// Whether the first block has this type.
-pub(crate) fn first_block_is(input: &[u8], kind: &str) -> bool {
-    pem::decode(input).is_some_and(|(block, _)| block.kind == kind)
-}
-
 /// The types of the blocks.
 pub(crate) fn block_kinds(input: &[u8]) -> Vec<String> {
     pem::blocks(input).map(|block| block.kind).collect()

@@ -4,6 +4,7 @@
 
 pub(crate) mod admission;
 mod admission_file;
+mod audit;
 mod feature_gates;
 mod help;
 mod serving;

@@ -8,12 +8,14 @@ use std::time::Duration;
 use kubewright_apimachinery::duration;
 use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::go::quote::quote_list;
-use kubewright_apiserver::{AuthorizationMode, ListenOptions, Options, ServiceAccountTokens, TokenKeyError};
+use kubewright_apiserver::{
+    AuthorizationMode, FrontProxyHeaders, ListenOptions, Options, ServiceAccountTokens, TokenKeyError,
+};
 use kubewright_cluster::with_sources;
 
 use super::super::flags::{Given, Table};
 use super::treatment::{self, Treatment};
-use super::{admission, admission_file, feature_gates, serving};
+use super::{admission, admission_file, audit, feature_gates, serving};
 use crate::token_file;
 
 /// The only ranges that there are here: those of envtest.
@@ -45,7 +47,9 @@ impl Settings {
             problems.push("--etcd-servers must be specified".to_owned());
         }
         let port = port(given, &mut problems);
+        check_front_proxies(given, &mut problems);
         check_service_accounts(given, &mut problems);
+        audit::check(given, &mut problems);
         let authorization = authorization(given, &mut problems);
         let options = admission::apply(given, Options::new(), &mut problems);
         let apis = apis(given, &mut problems);
@@ -54,7 +58,7 @@ impl Settings {
         if !problems.is_empty() {
             return Err(problems);
         }
-        Self::with_files(given, port, options.authorization(authorization), apis).map_err(|why| vec![why])
+        Self::with_files(given, port, options.authorization_modes(authorization), apis).map_err(|why| vec![why])
     }
 
     fn with_files(given: &Given, port: u16, mut options: Options, apis: Vec<(String, bool)>) -> Result<Self, String> {
@@ -67,6 +71,7 @@ impl Settings {
         options = admission_file::apply(given.text("admission-control-config-file"), options, |plugin| {
             admission::is_on(given, plugin.name())
         })?;
+        options = audit::apply(given, options)?;
         if let Some(timeout) = time(given, "request-timeout").filter(|timeout| !timeout.is_zero()) {
             options = options.request_timeout(timeout);
         }
@@ -160,7 +165,7 @@ fn listening(given: &Given, port: u16) -> Result<ListenOptions, String> {
     if let Some(path) = given.text("client-ca-file") {
         listen = listen.client_authorities(read("client-ca-file", path)?);
     }
-    Ok(listen)
+    front_proxies(given, listen)
 }
 
 /// The file of a flag.
@@ -229,14 +234,18 @@ fn check_token_request(given: &Given, problems: &mut Vec<String>) {
     problems.push(why.to_owned());
 }
 
-/// Modes are asked one after another, and none of those that are here forbids what another may allow.
-fn authorization(given: &Given, problems: &mut Vec<String>) -> AuthorizationMode {
+/// Modes are asked one after another.
+fn authorization(given: &Given, problems: &mut Vec<String>) -> Vec<AuthorizationMode> {
     let modes = given.items("authorization-mode");
+    let mut known = Vec::new();
     for mode in &modes {
         match mode.as_str() {
-            "AlwaysAllow" | "AlwaysDeny" | "RBAC" => {}
-            "ABAC" | "Node" | "Webhook" => problems.push(format!(
-                "--authorization-mode={mode} is not possible here: this server authorizes by RBAC, AlwaysAllow or AlwaysDeny"
+            "AlwaysAllow" => known.push(AuthorizationMode::AlwaysAllow),
+            "AlwaysDeny" => known.push(AuthorizationMode::AlwaysDeny),
+            "RBAC" => known.push(AuthorizationMode::Rbac),
+            "Node" => known.push(AuthorizationMode::Node),
+            "ABAC" | "Webhook" => problems.push(format!(
+                "--authorization-mode={mode} is not possible here: this server authorizes by RBAC, Node, AlwaysAllow or AlwaysDeny"
             )),
             _ => problems.push(format!("authorization-mode {} is not a valid mode", quote(mode))),
         }
@@ -245,13 +254,39 @@ fn authorization(given: &Given, problems: &mut Vec<String>) -> AuthorizationMode
         let modes = quote_list(&modes);
         problems.push(format!("authorization-mode {modes} has mode specified more than once"));
     }
-    let has = |mode: &str| modes.iter().any(|given| given == mode);
-    if modes.is_empty() || has("AlwaysAllow") {
-        AuthorizationMode::AlwaysAllow
-    } else if has("RBAC") {
-        AuthorizationMode::Rbac
-    } else {
-        AuthorizationMode::AlwaysDeny
+    if modes.is_empty() {
+        known.push(AuthorizationMode::AlwaysAllow);
+    }
+    known
+}
+
+/// The proxies that may say whom a request is of.
+fn front_proxies(given: &Given, listen: ListenOptions) -> Result<ListenOptions, String> {
+    let Some(path) = given.text("requestheader-client-ca-file") else {
+        return Ok(listen);
+    };
+    let items = |part: &str| given.items(&format!("requestheader-{part}"));
+    let headers = FrontProxyHeaders {
+        users: items("username-headers"),
+        uids: items("uid-headers"),
+        groups: items("group-headers"),
+        extra_prefixes: items("extra-headers-prefix"),
+    };
+    let authorities = read("requestheader-client-ca-file", path)?;
+    Ok(listen.front_proxies(authorities, items("allowed-names"), headers))
+}
+
+fn check_front_proxies(given: &Given, problems: &mut Vec<String>) {
+    for part in [
+        "username-headers",
+        "group-headers",
+        "extra-headers-prefix",
+        "allowed-names",
+    ] {
+        let flag = format!("requestheader-{part}");
+        if given.items(&flag).iter().any(|item| item.trim().is_empty()) {
+            problems.push(format!("empty value in {}", quote(&flag)));
+        }
     }
 }
 

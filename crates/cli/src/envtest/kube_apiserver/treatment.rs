@@ -31,7 +31,10 @@ const OBEYED: &[&str] = &[
     // Who asks, and whether they may.
     "anonymous-auth", "client-ca-file", "token-auth-file", "authorization-mode", "api-audiences", "service-account-issuer",
     "service-account-key-file", "service-account-signing-key-file", "service-account-max-token-expiration",
-    "service-account-extend-token-expiration",
+    "service-account-extend-token-expiration", "requestheader-allowed-names", "requestheader-client-ca-file",
+    "requestheader-extra-headers-prefix", "requestheader-group-headers", "requestheader-uid-headers", "requestheader-username-headers",
+    // What is logged of requests.
+    "audit-log-format", "audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize", "audit-log-path", "audit-policy-file",
     // What is admitted, and which APIs there are.
     "admission-control", "admission-control-config-file", "enable-admission-plugins", "disable-admission-plugins", "default-not-ready-toleration-seconds",
     "default-unreachable-toleration-seconds", "feature-gates", "runtime-config",
@@ -61,16 +64,14 @@ const TUNING: &[&str] = &[
     "coordinated-leadership-retry-period", "endpoint-reconciler-type", "kubelet-certificate-authority",
     "kubelet-client-certificate", "kubelet-client-key", "kubelet-port", "kubelet-preferred-address-types",
     "kubelet-read-only-port", "kubelet-timeout", "allow-privileged",
-    // For servers that requests are passed on to, and proxies that requests come from.
+    // For servers that requests are passed on to.
     "aggregator-reject-forwarding-redirect", "enable-aggregator-routing", "proxy-client-cert-file", "proxy-client-key-file",
-    "requestheader-allowed-names", "requestheader-client-ca-file", "requestheader-extra-headers-prefix",
-    "requestheader-group-headers", "requestheader-uid-headers", "requestheader-username-headers",
     // Only said in documents of discovery.
     "service-account-jwks-uri",
     // How much of an audit log or a webhook's answers is kept, once there is one.
     "audit-log-batch-buffer-size", "audit-log-batch-max-size", "audit-log-batch-max-wait", "audit-log-batch-throttle-burst",
-    "audit-log-batch-throttle-enable", "audit-log-batch-throttle-qps", "audit-log-compress", "audit-log-format",
-    "audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize", "audit-log-mode", "audit-log-truncate-enabled",
+    "audit-log-batch-throttle-enable", "audit-log-batch-throttle-qps", "audit-log-compress", "audit-log-mode",
+    "audit-log-truncate-enabled",
     "audit-log-truncate-max-batch-size", "audit-log-truncate-max-event-size", "audit-log-version",
     "audit-webhook-batch-buffer-size", "audit-webhook-batch-max-size", "audit-webhook-batch-max-wait",
     "audit-webhook-batch-throttle-burst", "audit-webhook-batch-throttle-enable", "audit-webhook-batch-throttle-qps",
@@ -84,8 +85,8 @@ const TUNING: &[&str] = &[
 /// Flags that are refused, and why.
 const REFUSED: &[(&[&str], &str)] = &[
     (
-        &["audit-log-path", "audit-policy-file", "audit-webhook-config-file"],
-        "this server writes no audit log; its requests are in the trail that `kubewright` tests read",
+        &["audit-webhook-config-file"],
+        "this server sends audit events to no webhook; use --audit-log-path",
     ),
     (
         &["authentication-token-webhook-config-file"],
@@ -97,7 +98,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "authorization-policy-file",
             "authorization-config",
         ],
-        "this server authorizes by RBAC, AlwaysAllow or AlwaysDeny alone",
+        "this server authorizes by RBAC, Node, AlwaysAllow or AlwaysDeny alone",
     ),
     (
         &[

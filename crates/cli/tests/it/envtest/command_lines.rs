@@ -40,8 +40,8 @@ fn what_is_not_possible_here_is_refused_by_name() {
             "--authorization-webhook-config-file is not possible here: ",
         ),
         (
-            "--etcd-servers=http://x --authorization-mode=Node,RBAC",
-            "--authorization-mode=Node is not possible here: ",
+            "--etcd-servers=http://x --authorization-mode=ABAC,RBAC",
+            "--authorization-mode=ABAC is not possible here: ",
         ),
         (
             "--enable-admission-plugins=ImagePolicyWebhook",

@@ -5,3 +5,5 @@
 mod command_lines;
 mod control_plane;
 mod folder;
+mod recorded;
+mod setup;

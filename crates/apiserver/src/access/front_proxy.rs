@@ -1,22 +1,45 @@
 //! Headers by which a front proxy says whom a request is of.
 
 use http::HeaderMap;
-use kubewright_apiserver::User;
 
-/// Which headers say what.
+use super::User;
+
+/// Which headers of a front proxy say what.
+///
+/// ```
+/// use kubewright_apiserver::FrontProxyHeaders;
+///
+/// let mut headers = http::HeaderMap::new();
+/// headers.insert("x-remote-user", "jane".parse().unwrap());
+/// assert_eq!(FrontProxyHeaders::usual().user(&headers).unwrap().name, "jane");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct HeaderNames {
-    pub(super) users: Vec<String>,
-    pub(super) uids: Vec<String>,
-    pub(super) groups: Vec<String>,
-    pub(super) extra_prefixes: Vec<String>,
+pub struct FrontProxyHeaders {
+    /// The name of the user: the first header that is there counts.
+    pub users: Vec<String>,
+    /// The uid, likewise.
+    pub uids: Vec<String>,
+    /// Groups: all values of all of them.
+    pub groups: Vec<String>,
+    /// What headers with extra fields begin with; the rest of their name is the key.
+    pub extra_prefixes: Vec<String>,
 }
 
-impl HeaderNames {
+/// The proxies whose headers count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FrontProxies {
+    /// Their authorities, as PEM.
+    pub(crate) authorities: String,
+    /// Their common names; any, if empty.
+    pub(crate) allowed: Vec<String>,
+    pub(crate) headers: FrontProxyHeaders,
+}
+
+impl FrontProxyHeaders {
     /// Those that a kube-apiserver is usually told to write.
-    pub(super) fn usual() -> HeaderNames {
+    pub fn usual() -> FrontProxyHeaders {
         let list = |name: &str| vec![name.to_owned()];
-        HeaderNames {
+        FrontProxyHeaders {
             users: list("X-Remote-User"),
             uids: list("X-Remote-Uid"),
             groups: list("X-Remote-Group"),
@@ -25,7 +48,7 @@ impl HeaderNames {
     }
 
     /// The user that the headers name, if they name one.
-    pub(super) fn user(&self, headers: &HeaderMap) -> Option<User> {
+    pub fn user(&self, headers: &HeaderMap) -> Option<User> {
         let first = |names: &[String]| {
             let values = names.iter().filter_map(|name| headers.get(name.as_str()));
             values.map(text).find(|value| !value.is_empty())
@@ -90,7 +113,7 @@ mod tests {
         headers.append("x-remote-group", "staff".parse().unwrap());
         headers.append("x-remote-group", "system:authenticated".parse().unwrap());
         headers.insert("x-remote-extra-example.com%2fpod", "web-0".parse().unwrap());
-        let user = HeaderNames::usual().user(&headers).unwrap();
+        let user = FrontProxyHeaders::usual().user(&headers).unwrap();
         let wanted = User::new("jane", ["staff"])
             .with_uid("7")
             .with_extra("example.com/pod", ["web-0"]);
@@ -102,8 +125,8 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("x-remote-group", "system:masters".parse().unwrap());
         headers.insert("x-remote-user", "".parse().unwrap());
-        assert_eq!(HeaderNames::usual().user(&headers), None);
-        assert_eq!(HeaderNames::default().user(&headers), None);
+        assert_eq!(FrontProxyHeaders::usual().user(&headers), None);
+        assert_eq!(FrontProxyHeaders::default().user(&headers), None);
     }
 
     #[test]

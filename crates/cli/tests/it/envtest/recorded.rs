@@ -1,0 +1,238 @@
+//! What the real kube-apiserver does with flags that a client notices: scripts of requests whose answers and audit logs were recorded
+//! from it, and are the same from ours.
+//!
+//! `conformance/upstream/drop-in` records: it plays these on the programs of `$KUBEWRIGHT_UPSTREAM_BIN`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use http_body_util::BodyExt as _;
+use kubewright_system::certificates::{Leaf, Signer};
+use kubewright_system::kubeconfig::Credentials;
+use serde_json::{Map, Value, json};
+
+use super::folder::made_folder;
+use super::setup::{Authorities, Programs, Setup};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/envtest/recorded");
+/// Set by who records.
+const RECORD: &str = "KUBEWRIGHT_RECORD";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubelets_have_what_belongs_to_their_node() {
+    compare("node").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn front_proxies_say_whom_a_request_is_of() {
+    compare("front-proxy").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_log_has_what_the_policy_says() {
+    compare("audit").await;
+}
+
+/// Plays a script, and compares with what was recorded; or records.
+async fn compare(name: &str) {
+    let script = fs::read(format!("{FOLDER}/{name}.yaml")).unwrap();
+    let script = kubewright_codec::yaml::decode(&script).unwrap().value;
+    let file = PathBuf::from(format!("{FOLDER}/{name}.recorded.json"));
+    let is_recording = std::env::var_os(RECORD).is_some();
+    let programs = if is_recording {
+        Programs::Real(std::env::var_os("KUBEWRIGHT_UPSTREAM_BIN").unwrap().into())
+    } else {
+        Programs::Ours(made_folder())
+    };
+    let played = play(&Setup::with(programs), &script).await;
+    if is_recording {
+        fs::write(&file, format!("{played:#}\n")).unwrap();
+        return;
+    }
+    let recorded: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let mut differ = Vec::new();
+    for part in ["answers", "audit"] {
+        let (theirs, ours) = (list(&recorded[part]), list(&played[part]));
+        for (at, (theirs, ours)) in theirs.iter().zip(&ours).enumerate() {
+            differences(&format!("{part} {at}"), theirs, ours, &mut differ);
+        }
+        if theirs.len() != ours.len() {
+            differ.push(format!(
+                "{part}: {} of the real one, {} of ours",
+                theirs.len(),
+                ours.len()
+            ));
+        }
+    }
+    assert!(differ.is_empty(), "{name}:\n{}", differ.join("\n"));
+}
+
+/// Where two values differ.
+fn differences(path: &str, theirs: &Value, ours: &Value, found: &mut Vec<String>) {
+    match (theirs, ours) {
+        (Value::Object(theirs), Value::Object(ours)) => {
+            let keys: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();
+            for key in keys {
+                let of = |members: &Map<String, Value>| members.get(key).cloned().unwrap_or(Value::Null);
+                differences(&format!("{path}.{key}"), &of(theirs), &of(ours), found);
+            }
+        }
+        (theirs, ours) if theirs == ours => {}
+        (theirs, ours) => found.push(format!("{path}\n  the real one: {theirs}\n  ours:         {ours}")),
+    }
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_default()
+}
+
+/// The answers to the requests of a script, and the audit log.
+async fn play(setup: &Setup, script: &Value) -> Value {
+    let folder = setup.folder.path().display().to_string();
+    let fill = |text: &str| text.replace("${dir}", &folder);
+    let proxies = Authorities::new("front-proxy-ca");
+    fs::write(
+        setup.folder.path().join("front-proxy-ca.crt"),
+        proxies.certificate.certificate_pem(),
+    )
+    .unwrap();
+    for (name, text) in script["files"].as_object().into_iter().flatten() {
+        let text = text.as_str().map_or_else(|| text.to_string(), fill);
+        fs::write(setup.folder.path().join(name), text).unwrap();
+    }
+    let _etcd = setup.etcd();
+    let mut command = setup.kube_apiserver();
+    for flag in list(&script["flags"]) {
+        command.arg(fill(flag.as_str().unwrap()));
+    }
+    let (mut server, _admin) = setup.started(&mut command).await;
+    let mut placeholders = Placeholders::default();
+    let mut answers = Vec::new();
+    for step in list(&script["steps"]) {
+        let signer = if step["proxy"].is_string() {
+            &proxies.signer
+        } else {
+            &setup.clients.signer
+        };
+        let answer = ask(setup, signer, &step, &mut placeholders).await;
+        if step["quiet"] != true {
+            answers.push(json!({ "request": step["request"], "answer": answer }));
+        }
+    }
+    let log = setup.folder.path().join("audit.log");
+    let mut audit = Vec::new();
+    if log.exists() {
+        // The log of the real one is complete once it has ended.
+        server.stop("TERM");
+        for line in fs::read_to_string(log).unwrap().lines() {
+            let Ok(mut event) = serde_json::from_str::<Value>(line) else {
+                audit.push(line.into());
+                continue;
+            };
+            if event["userAgent"] == "conformance/1" {
+                placeholders.replace(&mut event);
+                audit.push(event);
+            }
+        }
+    }
+    json!({ "answers": answers, "audit": audit })
+}
+
+async fn ask(setup: &Setup, signer: &Signer, step: &Value, placeholders: &mut Placeholders) -> Value {
+    let groups: Vec<String> = list(&step["groups"])
+        .iter()
+        .map(|group| group.as_str().unwrap().to_owned())
+        .collect();
+    let name = step["proxy"].as_str().or(step["user"].as_str());
+    let client = match (name, step["token"].as_str()) {
+        (_, Some(token)) => setup.client_with(Credentials::Token(token)).await,
+        (name, None) => {
+            let groups = if name.is_some() {
+                groups
+            } else {
+                vec!["system:masters".to_owned()]
+            };
+            let made = signer.sign(&Leaf::client(name.unwrap_or("admin"), &groups)).unwrap();
+            let (certificate, key) = (made.certificate_pem(), made.key_pem());
+            let (certificate, key) = (certificate.as_str(), key.as_str());
+            setup.client_with(Credentials::Certificate { certificate, key }).await
+        }
+    };
+    let (method, path) = step["request"].as_str().unwrap().split_once(' ').unwrap();
+    let mut request = http::Request::builder().method(method).uri(path);
+    let mut headers: BTreeMap<&str, &str> = BTreeMap::from([("user-agent", "conformance/1")]);
+    headers.insert("content-type", "application/json");
+    for (name, value) in step["headers"].as_object().into_iter().flatten() {
+        headers.insert(name, value.as_str().unwrap());
+    }
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let body = if step["body"].is_null() {
+        Vec::new()
+    } else {
+        step["body"].to_string().into_bytes()
+    };
+    let response = client.send(request.body(body.into()).unwrap()).await.unwrap();
+    let code = response.status().as_u16();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let mut body: Value =
+        serde_json::from_slice(&body).unwrap_or_else(|_| String::from_utf8_lossy(&body).into_owned().into());
+    placeholders.replace(&mut body);
+    // What an object looks like is recorded elsewhere: here it counts who may have it.
+    let mut shown = Map::from_iter([("code".to_owned(), code.into())]);
+    for part in [
+        "/message",
+        "/status/userInfo",
+        "/status/reason",
+        "/status/incomplete",
+        "/status/evaluationError",
+        "/data",
+    ] {
+        if let Some(found) = body.pointer(part) {
+            shown.insert(part.to_owned(), found.clone());
+        }
+    }
+    Value::Object(shown)
+}
+
+/// What a server makes up, by the order in which it is met.
+#[derive(Default)]
+struct Placeholders(BTreeMap<&'static str, Vec<String>>);
+
+impl Placeholders {
+    fn replace(&mut self, value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.replace(item)),
+            Value::Object(members) => {
+                for (key, value) in members {
+                    let kind = match key.as_str() {
+                        "auditID" => Some("audit-id"),
+                        "uid" => Some("uid"),
+                        // Others write to the real server, too.
+                        "resourceVersion" => Some("version"),
+                        "requestReceivedTimestamp" | "stageTimestamp" | "creationTimestamp" | "time" => Some("time"),
+                        "authentication.kubernetes.io/credential-id" => Some("credential"),
+                        _ => None,
+                    };
+                    match (kind, &mut *value) {
+                        (Some(kind @ ("time" | "version")), Value::String(text)) => *text = format!("<{kind}>"),
+                        (Some("credential"), value) => *value = "<credential>".into(),
+                        (Some(kind), Value::String(text)) if !text.is_empty() && text.len() < 60 => {
+                            let known = self.0.entry(kind).or_default();
+                            let at = known.iter().position(|known| known == text).unwrap_or_else(|| {
+                                known.push(text.clone());
+                                known.len() - 1
+                            });
+                            *text = format!("<{kind}-{}>", at + 1);
+                        }
+                        (_, value) => self.replace(value),
+                    }
+                }
+            }
+            Value::String(text) if text.contains("BEGIN CERTIFICATE") => *text = "<certificates>".to_owned(),
+            _ => {}
+        }
+    }
+}
