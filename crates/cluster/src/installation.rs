@@ -14,7 +14,8 @@ use crate::inventory::{is_member, keep_membership};
 use crate::progress::Progress;
 use crate::{ApplyOutcome, Cluster, Reference};
 
-/// The annotation of webhook configurations that are there for a run alone: without the run their calls would fail.
+/// The annotation of webhook configurations and policies that are there for a run alone: without the run the calls of the former would
+/// fail, and the latter are not yet what others agreed to.
 const MADE_FOR_RUN: &str = "kubewright.dev/made-for-run";
 
 /// How long a definition that is being deleted may take to go.
@@ -77,7 +78,7 @@ impl Scope {
         if reference.is_webhooks() {
             return self.has_webhooks;
         }
-        reference.is_definition() || self.is_embedded && !reference.is("apps", "Deployment")
+        reference.is_definition() || reference.is_policy() || self.is_embedded && !reference.is("apps", "Deployment")
     }
 }
 
@@ -138,8 +139,8 @@ impl Installation {
         Ok(changes)
     }
 
-    /// The object as it is sent. In a cluster that others use, webhook configurations that are only there for a run hold nobody up
-    /// and go with it.
+    /// The object as it is sent. In a cluster that others use, webhook configurations that are only there for a run hold nobody up;
+    /// these and policies go with it.
     async fn prepared(
         &self,
         cluster: &Cluster,
@@ -160,7 +161,8 @@ impl Installation {
         if let Some(live) = &live {
             keep_membership(live, &mut object);
         }
-        let is_ours = reference.is_webhooks() && live.is_none_or(|live| is_made_for_run(&live));
+        let is_temporary = reference.is_webhooks() || reference.is_policy();
+        let is_ours = is_temporary && live.is_none_or(|live| is_made_for_run(&live));
         if is_ours && let Some(metadata) = object["metadata"].as_object_mut() {
             let annotations = metadata
                 .entry("annotations")
