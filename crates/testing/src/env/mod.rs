@@ -7,6 +7,7 @@ mod exec;
 mod lifecycle;
 mod logs;
 mod name;
+mod namespace;
 mod nodes;
 mod objects;
 
@@ -25,6 +26,7 @@ use serde_json::Value;
 pub use builder::Builder;
 pub use exec::{ExecReply, Executed};
 pub use name::Name;
+pub use namespace::{NewNamespace, PodSecurity};
 
 use crate::control_plane::ControlPlane;
 use crate::fail::{CallSite, fail, or_fail};
