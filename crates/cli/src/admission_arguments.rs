@@ -8,12 +8,12 @@ use crate::envtest::kube_apiserver::settings::aggregate;
 /// Which admission plugins are on.
 #[derive(clap::Args)]
 pub(crate) struct AdmissionArguments {
-    /// Admission plugins to turn on besides those that are on by default, as in AlwaysPullImages,PodNodeSelector. As in Go's envtest,
+    /// Admission plugins to turn on besides those that are on by default, as in `AlwaysPullImages,PodNodeSelector`. As in Go's envtest,
     /// `ServiceAccount` is off by default.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
 
-    /// Admission plugins to turn off that are on by default, as in PodSecurity,ResourceQuota.
+    /// Admission plugins to turn off that are on by default, as in `PodSecurity,ResourceQuota`.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
 }

@@ -213,6 +213,7 @@ async fn live(cluster: &Cluster, reference: &Reference) -> Result<Option<Value>,
 fn rank(reference: &Reference) -> u8 {
     match reference.kind.as_str() {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => 0,
+        "MutatingAdmissionPolicyBinding" | "ValidatingAdmissionPolicyBinding" => 0,
         "Deployment" => 2,
         "Service" | "NetworkPolicy" => 3,
         "RoleBinding" | "ClusterRoleBinding" => 4,

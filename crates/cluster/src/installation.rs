@@ -15,8 +15,8 @@ use crate::local_extension::LocalExtension;
 use crate::progress::Progress;
 use crate::{ApplyOutcome, Cluster, Reference};
 
-/// The annotation of what is there for a run alone: webhook configurations, whose calls would fail without the run, and how the
-/// cluster reaches an aggregated API on this machine.
+/// The annotation of what is there for a run alone: webhook configurations, whose calls would fail without the run, how the
+/// cluster reaches an aggregated API on this machine, and policies, which are not yet what others agreed to.
 const MADE_FOR_RUN: &str = "kubewright.dev/made-for-run";
 
 /// How long a definition that is being deleted may take to go.
@@ -93,7 +93,7 @@ impl Scope<'_> {
         if reference.is_api_service() {
             return self.extension.is_some();
         }
-        reference.is_definition() || self.is_embedded && !reference.is("apps", "Deployment")
+        reference.is_definition() || reference.is_policy() || self.is_embedded && !reference.is("apps", "Deployment")
     }
 }
 
@@ -175,7 +175,7 @@ impl Installation {
         if let Some(live) = &live {
             keep_membership(live, &mut object);
         }
-        let leads_here = !reference.is_webhooks() && !reference.is_definition();
+        let leads_here = !reference.is_webhooks() && !reference.is_definition() && !reference.is_policy();
         let is_ours = !reference.is_definition() && live.is_none_or(|live| is_made_for_run(&live));
         if leads_here && !is_ours {
             return Ok(None);

@@ -66,6 +66,18 @@ impl Reference {
         self.is("apiregistration.k8s.io", "APIService")
     }
 
+    /// Whether it is an admission policy, or binds one.
+    pub fn is_policy(&self) -> bool {
+        self.group_version().0 == "admissionregistration.k8s.io"
+            && matches!(
+                self.kind.as_str(),
+                "MutatingAdmissionPolicy"
+                    | "MutatingAdmissionPolicyBinding"
+                    | "ValidatingAdmissionPolicy"
+                    | "ValidatingAdmissionPolicyBinding"
+            )
+    }
+
     /// Whether it is a webhook configuration.
     pub fn is_webhooks(&self) -> bool {
         let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];

@@ -16,6 +16,7 @@
 
 mod controller;
 mod definition;
+mod policy;
 mod rule;
 mod webhook;
 
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use controller::{ControllerDescription, Wakes, WatchDescription};
 pub use definition::{ConversionDescription, DefinitionDescription, DefinitionProblem};
+pub use policy::{PolicyDescription, PolicyType};
 pub use rule::Rule;
 pub use webhook::{
     AdmissionRule, FailurePolicy, LabelSelector, LabelSelectorRequirement, MatchCondition, MatchPolicy,
@@ -32,7 +34,7 @@ pub use webhook::{
 /// The version of the JSON form. It changes when a tool that reads the form as it was would misread the new one.
 pub const VERSION: u32 = 1;
 
-/// An operator: its controllers, webhooks, conversions and kinds, and the permissions each of them needs.
+/// An operator: its controllers, webhooks, policies, conversions and kinds, and the permissions each of them needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
@@ -54,6 +56,9 @@ pub struct Description {
     /// The kinds that its program serves itself, as an aggregated API, one entry per version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggregated: Vec<DefinitionDescription>,
+    /// The admission policies it brings with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<PolicyDescription>,
     /// What it needs to be allowed everywhere (a `ClusterRole`): to read what it declares, to write events, and what its rules
     /// say.
     pub rules: Vec<Rule>,
@@ -85,6 +90,7 @@ impl Description {
             conversions: Vec::new(),
             definitions: Vec::new(),
             aggregated: Vec::new(),
+            policies: Vec::new(),
             rules: Vec::new(),
             leader_election_rules: leader_election_rules(),
             metrics_auth_rules: vec![

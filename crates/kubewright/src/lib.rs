@@ -7,7 +7,7 @@ pub use kubewright_apply as apply;
 #[doc(inline)]
 pub use kubewright_runtime::{
     cache, certificates, client, clock, controller, cron, events, flags, informer, lease, manager, mapper, metrics,
-    object, operator, queue, random, reflector, serve, stop, strict, trace, webhook,
+    object, operator, policy, queue, random, reflector, serve, stop, strict, trace, webhook,
 };
 
 /// Aggregated APIs: kinds that a program serves itself, behind the API server of a cluster.

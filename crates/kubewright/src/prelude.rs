@@ -43,6 +43,7 @@ pub use kubewright_runtime::informer::InformerOptions;
 pub use kubewright_runtime::manager::RunContext;
 pub use kubewright_runtime::object::{Kind, Object, ObjectKey, Selector, View};
 pub use kubewright_runtime::operator::{Operator, Rule};
+pub use kubewright_runtime::policy::Policy;
 pub use kubewright_runtime::strict::{from_json, from_yaml};
 pub use kubewright_runtime::webhook::{AdmissionRequest, Defaulter, Rejection, Validator, Webhook};
 

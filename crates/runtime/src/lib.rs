@@ -69,6 +69,7 @@ pub mod metrics;
 pub mod object;
 pub mod operator;
 pub(crate) mod permission;
+pub mod policy;
 pub mod queue;
 pub mod reflector;
 pub mod serve;

@@ -106,6 +106,10 @@ fn is_needed(object: &Value) -> bool {
         "ClusterRoleBinding",
         "MutatingWebhookConfiguration",
         "ValidatingWebhookConfiguration",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
     ];
     kinds.contains(&kind) && !about_people
 }
@@ -124,6 +128,10 @@ pub(crate) fn kind_of(object: &Value) -> Option<Kind> {
         "ClusterRoleBinding" => (RBAC, "clusterrolebindings", false),
         "MutatingWebhookConfiguration" => (ADMISSION, "mutatingwebhookconfigurations", false),
         "ValidatingWebhookConfiguration" => (ADMISSION, "validatingwebhookconfigurations", false),
+        "MutatingAdmissionPolicy" => (ADMISSION, "mutatingadmissionpolicies", false),
+        "MutatingAdmissionPolicyBinding" => (ADMISSION, "mutatingadmissionpolicybindings", false),
+        "ValidatingAdmissionPolicy" => (ADMISSION, "validatingadmissionpolicies", false),
+        "ValidatingAdmissionPolicyBinding" => (ADMISSION, "validatingadmissionpolicybindings", false),
         _ => return None,
     };
     Some(Kind::named(group, "v1", object["kind"].as_str()?, plural, namespaced))

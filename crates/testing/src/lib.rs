@@ -64,7 +64,7 @@ mod traffic;
 mod wait;
 
 pub use control_plane::Mode;
-pub use env::{Builder, ExecReply, Executed, Name, TestEnv};
+pub use env::{Builder, ExecReply, Executed, Name, NewNamespace, PodSecurity, TestEnv};
 pub use error::Error;
 pub use kubewright_apiserver::Connection;
 pub use kubewright_controllers::{ControllerName, Controllers};

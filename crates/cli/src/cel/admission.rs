@@ -61,8 +61,6 @@ pub(super) struct ExpressionReport {
     pub(super) cost: Option<Range>,
     /// Why it is refused.
     pub(super) issues: Vec<Issue>,
-    /// What is wrong with it for a kind that it is about: the server takes it, and it fails when it is evaluated.
-    pub(super) type_issues: Vec<Issue>,
     /// What was probably meant.
     pub(super) hint: Option<String>,
 }
@@ -93,7 +91,7 @@ impl AdmissionReport<'_> {
 
 impl ExpressionReport {
     pub(super) fn is_good(&self) -> bool {
-        self.issues.is_empty() && self.type_issues.is_empty()
+        self.issues.is_empty()
     }
 
     fn json(&self) -> Json {
@@ -105,7 +103,6 @@ impl ExpressionReport {
             "estimatedCost": self.cost.map(|cost| json!({"min": cost.min, "max": bound(cost.max)})),
             "costLimit": PER_CALL,
             "issues": self.issues.iter().map(Issue::json).collect::<Vec<_>>(),
-            "typeIssues": self.type_issues.iter().map(Issue::json).collect::<Vec<_>>(),
             "hint": self.hint,
         })
     }
@@ -123,17 +120,7 @@ pub(super) async fn report<'d>(server: &mut TrialServer, document: &'d Document)
     let mut expressions = expressions(value);
     let (mut issues, mut notes) = (Vec::new(), Vec::new());
     match server.create(value).await {
-        Created::Stored => {
-            for warning in type_warnings(server, value).await {
-                match expressions
-                    .iter_mut()
-                    .find(|expression| expression.field == warning.field)
-                {
-                    Some(expression) => expression.type_issues.push(warning),
-                    None => issues.push(warning),
-                }
-            }
-        }
+        Created::Stored => {}
         Created::Refused(status) => {
             for issue in refusal(&status) {
                 match expressions
@@ -161,8 +148,9 @@ pub(super) async fn report<'d>(server: &mut TrialServer, document: &'d Document)
             .chain(variables.iter().map(|variable| text(variable, "/name")))
     };
     for expression in &mut expressions {
-        let found = expression.issues.iter().chain(&expression.type_issues);
-        let mut unknown = found
+        let mut unknown = expression
+            .issues
+            .iter()
             .flat_map(|issue| issue.detail.lines())
             .filter_map(hint::unknown_name);
         expression.hint = unknown
@@ -198,7 +186,6 @@ fn expressions(value: &Json) -> Vec<ExpressionReport> {
             cost: environment.estimate(text),
             text: text.to_owned(),
             issues: Vec::new(),
-            type_issues: Vec::new(),
             hint: None,
         });
     };
@@ -258,23 +245,6 @@ fn refusal(status: &Json) -> Vec<Issue> {
         }
     };
     causes.iter().map(issue).collect()
-}
-
-/// What the server found when it checked a policy against the types of the kinds that it is about.
-async fn type_warnings(server: &mut TrialServer, value: &Json) -> Vec<Issue> {
-    let Some(resource) = server.resource(text(value, "/apiVersion"), text(value, "/kind")).await else {
-        return Vec::new();
-    };
-    let path = format!("{}/{}", resource.path(""), text(value, "/metadata/name"));
-    let stored = server.send("GET", &path, String::new()).await.body;
-    let warnings = stored["status"]["typeChecking"]["expressionWarnings"]
-        .as_array()
-        .cloned();
-    let issue = |warning: &Json| Issue {
-        field: text(warning, "/fieldRef").to_owned(),
-        detail: text(warning, "/warning").to_owned(),
-    };
-    warnings.unwrap_or_default().iter().map(issue).collect()
 }
 
 /// The resources that rules name and that nobody serves: a typing mistake, or of a definition that was not given.

@@ -44,12 +44,10 @@ pub(super) fn write(out: &mut String, report: &AdmissionReport<'_>, colours: Col
 }
 
 fn write_expression(out: &mut String, document: &Document, expression: &ExpressionReport, colours: Colours) {
-    let verdict = if !expression.issues.is_empty() {
-        colours.bad("refused")
-    } else if !expression.type_issues.is_empty() {
-        colours.bad("mistyped")
-    } else {
+    let verdict = if expression.is_good() {
         colours.good("ok")
+    } else {
+        colours.bad("refused")
     };
     let text = expression.text.trim();
     let first = text.lines().next().unwrap_or_default();
@@ -58,7 +56,7 @@ fn write_expression(out: &mut String, document: &Document, expression: &Expressi
     if let Some(range) = expression.cost {
         let _ = writeln!(out, "     {}", colours.faint(&cost_text(range)));
     }
-    for issue in expression.issues.iter().chain(&expression.type_issues) {
+    for issue in &expression.issues {
         write_issue(out, document, Some(&expression.text), issue, colours);
     }
     if let Some(hint) = &expression.hint {
@@ -117,59 +115,4 @@ fn position(line: &str) -> Option<(usize, usize)> {
     let (_, rest) = line.split_once("ERROR: <input>:")?;
     let mut numbers = rest.split(':');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    /// What the server finds when it checks a policy against the types of the kinds that it is about.
-    #[test]
-    fn a_mistake_of_types_is_shown_at_its_place() {
-        let yaml = "spec:\n  validations:\n  - expression: object.spec.replcas < 5\n";
-        let document = Document {
-            name: "p.yaml (document 2)".to_owned(),
-            value: serde_json::Value::Null,
-            file: "p.yaml".to_owned(),
-            text: Arc::from(format!("a: 1\n---\n{yaml}")),
-            lines_before: 2,
-            lines: 3,
-        };
-        let field = "spec.validations[0].expression";
-        let detail = "apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replcas'\n | object.spec.replcas < 5\n | ...........^";
-        let report = AdmissionReport {
-            document: &document,
-            kind: "ValidatingAdmissionPolicy",
-            name: "few",
-            expressions: vec![ExpressionReport {
-                field: field.to_owned(),
-                text: "object.spec.replcas < 5".to_owned(),
-                cost: None,
-                issues: Vec::new(),
-                type_issues: vec![Issue {
-                    field: field.to_owned(),
-                    detail: detail.to_owned(),
-                }],
-                hint: None,
-            }],
-            issues: Vec::new(),
-            notes: Vec::new(),
-        };
-        let mut out = String::new();
-        write(&mut out, &report, Colours::of(&tempfile::tempfile().unwrap()));
-        assert_eq!(
-            out,
-            "\
-p.yaml (document 2): ValidatingAdmissionPolicy few
-  mistyped spec.validations[0].expression: object.spec.replcas < 5
-     apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replcas'
-      --> p.yaml:5:28
-     5 |   - expression: object.spec.replcas < 5
-       |                            ^
-  1 expression, 1 with mistakes
-"
-        );
-    }
 }

@@ -32,7 +32,7 @@ use crate::trial_server::TrialServer;
 /// API server has against them, at its place in the YAML, and what evaluating an expression costs, which may be 1 000 000. The kinds
 /// that a policy is about are built-in ones or those of the CRDs that are given, too.
 ///
-/// The exit code is 1 if something is refused or has a mistake of types.
+/// The exit code is 1 if something is refused.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -154,6 +154,14 @@ const FIELDS: [&str; 10] = [
 ];
 
 impl Case {
+    /// What stands behind the path of the object.
+    pub(super) fn subresource_path(&self) -> String {
+        match &self.subresource {
+            Some(name) => format!("/{name}"),
+            None => String::new(),
+        }
+    }
+
     /// The cases of a file.
     pub(super) fn read_all(root: &Path, path: &Path) -> Result<Vec<Case>, CaseError> {
         let file = path.strip_prefix(root).unwrap_or(path).display().to_string();

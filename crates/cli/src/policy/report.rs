@@ -80,17 +80,12 @@ fn verdict(result: &CaseResult<'_>) -> &'static str {
 
 /// A request in short, as in `UPDATE Deployment web`.
 fn request(case: &Case) -> String {
-    let part = case
-        .subresource
-        .iter()
-        .map(|name| format!("/{name}"))
-        .collect::<String>();
+    let part = case.subresource_path();
     let (kind, name) = (field(&case.object, "/kind"), field(&case.object, "/metadata/name"));
-    let user = case
-        .user
-        .iter()
-        .map(|user| format!(" by {}", user.name))
-        .collect::<String>();
+    let user = match &case.user {
+        Some(user) => format!(" by {}", user.name),
+        None => String::new(),
+    };
     format!("{} {kind}{part} {name}{user}", case.operation.name())
 }
 

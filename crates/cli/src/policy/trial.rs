@@ -133,11 +133,7 @@ impl<'f> Base<'f> {
         for document in self.policies {
             create(&mut server, document).await.map_err(|error| error.to_string())?;
         }
-        let subresource = case
-            .subresource
-            .iter()
-            .map(|name| format!("/{name}"))
-            .collect::<String>();
+        let subresource = case.subresource_path();
         let (method, path, body) = match case.operation {
             Operation::Create if subresource.is_empty() => ("POST", path, object.to_string()),
             Operation::Create => ("POST", format!("{named}{subresource}"), object.to_string()),
@@ -281,7 +277,10 @@ fn judge(case: &Case, answered: Answered) -> CaseResult<'_> {
     match &verdict {
         Err(why) => failures.push(why.clone()),
         Ok(found) if *found != expected.verdict => {
-            let said = message.iter().map(|message| format!(": {message}")).collect::<String>();
+            let said = match &message {
+                Some(message) => format!(": {message}"),
+                None => String::new(),
+            };
             failures.push(format!(
                 "verdict: expected {}, got {}{said}",
                 expected.verdict.name(),

@@ -58,6 +58,10 @@ fn order(kind: &str) -> usize {
         "Certificate",
         "MutatingWebhookConfiguration",
         "ValidatingWebhookConfiguration",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
         "NetworkPolicy",
         "ServiceMonitor",
     ];

@@ -21,10 +21,11 @@ const DEFAULT_ENTRIES: [&str; 4] = [
 ];
 
 /// Entries that depend on the code and on the switches in PROJECT.
-const OPTIONAL_ENTRIES: [&str; 10] = [
+const OPTIONAL_ENTRIES: [&str; 11] = [
     "../crd",
     "../webhook",
     "../apiservice",
+    "../policy",
     "../certmanager",
     "../prometheus",
     "../network-policy",

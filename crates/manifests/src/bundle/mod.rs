@@ -79,6 +79,7 @@ impl Bundle {
             ("rbac", true),
             ("webhook", true),
             ("apiservice", true),
+            ("policy", true),
             ("certmanager", settings.cert_manager),
             ("prometheus", settings.prometheus),
             ("network-policy", settings.network_policy),

@@ -7,15 +7,18 @@ use serde_json::Value;
 use crate::install::{NAMESPACE_ANNOTATION, Settings};
 
 /// The kinds of an installation that are not namespaced.
-const CLUSTER_WIDE: [&str; 9] = [
+const CLUSTER_WIDE: [&str; 12] = [
     "APIService",
     "ClusterRole",
     "ClusterRoleBinding",
     "CustomResourceDefinition",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
     "MutatingWebhookConfiguration",
     "Namespace",
     "PriorityClass",
     "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
     "ValidatingWebhookConfiguration",
 ];
 
@@ -93,6 +96,10 @@ impl Names<'_> {
             }
             "CustomResourceDefinition" => {
                 self.rename_service(object.pointer_mut("/spec/conversion/webhook/clientConfig/service"));
+            }
+            "MutatingAdmissionPolicyBinding" | "ValidatingAdmissionPolicyBinding" => {
+                let kind = object["kind"].as_str().unwrap_or_default().replace("Binding", "");
+                self.rename(&kind, object.pointer_mut("/spec/policyName"));
             }
             "APIService" => self.rename_service(object.pointer_mut("/spec/service")),
             "Certificate" => {

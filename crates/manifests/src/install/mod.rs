@@ -10,6 +10,7 @@ mod kinds;
 pub mod kustomization;
 mod manager;
 mod network;
+mod policies;
 mod settings;
 
 use kubewright_description::Description;
@@ -73,6 +74,7 @@ impl RenderedManifests {
         files.extend(replacements);
         files.extend(network::files(&context));
         files.extend(extension::files(&context));
+        files.extend(policies::files(&context));
         files.extend(certificates::files(&context));
         files.extend(manager::patches(&context));
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -95,6 +97,7 @@ fn entries(context: &RenderContext<'_>, has_replacements: bool) -> Vec<Entry> {
         Entry::resource("../crd", !context.operator.definitions.is_empty()),
         Entry::resource("../webhook", webhooks),
         Entry::resource("../apiservice", context.has_extension()),
+        Entry::resource("../policy", !context.operator.policies.is_empty()),
         Entry::resource("../certmanager", settings.cert_manager),
         Entry::resource("../prometheus", settings.prometheus),
         Entry::resource("../network-policy", settings.network_policy),
@@ -115,7 +118,7 @@ pub fn default_kustomization(settings: &Settings, entries: &[Entry]) -> String {
 }
 
 /// The folders of generated files. A marked file there that is not among [`RenderedManifests::files`] belongs to code that was removed.
-pub const FOLDERS: [&str; 10] = [
+pub const FOLDERS: [&str; 11] = [
     "config/apiservice",
     "config/certmanager",
     "config/crd",
@@ -123,6 +126,7 @@ pub const FOLDERS: [&str; 10] = [
     "config/crd/patches",
     "config/default",
     "config/network-policy",
+    "config/policy",
     "config/prometheus",
     "config/rbac",
     "config/webhook",

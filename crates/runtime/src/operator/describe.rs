@@ -31,6 +31,7 @@ impl Operator {
                 .iter()
                 .flat_map(|extension| extension.definitions())
                 .collect(),
+            policies: self.policies.clone(),
             rules,
             certificate_rules,
             certificate_namespace_rules,

@@ -19,6 +19,7 @@ use crate::informer::{DeclarationError, Declarations, InformerOptions};
 use crate::lease::ElectionOptions;
 use crate::manager::{Manager, ManagerError, Runnable};
 use crate::object::{Kind, Object};
+use crate::policy::PolicyDescription;
 use crate::stop::Stop;
 use crate::webhook::Webhook;
 
@@ -63,6 +64,7 @@ pub struct Operator {
     conversions: Vec<Conversion>,
     definitions: Vec<definition::Define>,
     extension: Option<Arc<dyn ApiExtension>>,
+    policies: Vec<PolicyDescription>,
     declarations: Declarations,
     mistakes: Vec<DeclarationError>,
     rules: Vec<Rule>,
@@ -80,6 +82,7 @@ impl Operator {
             conversions: Vec::new(),
             definitions: Vec::new(),
             extension: None,
+            policies: Vec::new(),
             declarations: Declarations::default(),
             mistakes: Vec::new(),
             rules: Vec::new(),
@@ -125,6 +128,13 @@ impl Operator {
     /// Converts a kind between its versions.
     pub fn conversion(mut self, conversion: impl Into<Conversion>) -> Self {
         self.conversions.push(conversion.into());
+        self
+    }
+
+    /// Brings an admission policy with it, which the API server evaluates: see [`policy`](crate::policy). It is installed with the operator
+    /// and stays in effect while the operator does not run.
+    pub fn policy(mut self, policy: impl Into<PolicyDescription>) -> Self {
+        self.policies.push(policy.into());
         self
     }
 

@@ -16,7 +16,8 @@ use kubewright_runtime::operator::Operator;
 use kubewright_runtime::random::Random;
 use serde_json::{Value, json};
 
-use super::{Settings, TestEnv, live, trace};
+use super::namespace::NamespaceLimits;
+use super::{PodSecurity, Settings, TestEnv, live, trace};
 use crate::control_plane::{ControlPlane, Embedded, Mode};
 use crate::fail::{CallSite, or_fail};
 use crate::install::{self, Installation};
@@ -60,6 +61,7 @@ pub struct Builder {
     refusals_fail: bool,
     controllers: Controllers,
     nodes: Option<usize>,
+    limits: NamespaceLimits,
     configure: Arc<dyn Fn(Manager) -> Manager + Send + Sync>,
     resumed: Option<Resumed>,
 }
@@ -89,6 +91,7 @@ impl Builder {
             refusals_fail: true,
             controllers: Controllers::all(),
             nodes: None,
+            limits: NamespaceLimits::default(),
             configure: Arc::new(|manager| manager),
             resumed: None,
         }
@@ -203,6 +206,33 @@ impl Builder {
         self
     }
 
+    /// The namespace of the test has a `ResourceQuota` named `quota`, which is in effect from the beginning: limits by resource.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::TestEnv;
+    ///
+    /// let env = TestEnv::builder().quota([("count/configmaps", "1")]).embedded().start().await;
+    /// let map = |name: &str| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}");
+    /// let mut errors = Vec::new();
+    /// for name in ["a", "b"] {
+    ///     errors.extend(env.try_apply(map(name)).await.err());
+    /// }
+    /// assert!(errors[0].text().contains("exceeded quota: quota"), "{}", errors[0].text());
+    /// # }
+    /// ```
+    pub fn quota<R: Into<String>, Q: Into<String>>(mut self, hard: impl IntoIterator<Item = (R, Q)>) -> Self {
+        self.limits.quota(hard);
+        self
+    }
+
+    /// Pods in the namespace of the test keep to this level; workloads whose Pods would not are warned of.
+    pub fn pod_security(mut self, level: PodSecurity) -> Self {
+        self.limits.pod_security(level);
+        self
+    }
+
     /// Changes the manager before it runs: leader election, identity, further runnables.
     ///
     /// ```
@@ -274,7 +304,9 @@ impl Builder {
         let objects: Vec<Value> = objects.chain(&extra).cloned().collect();
         if !is_installed {
             install::install(&objects, &client, control_plane.is_shared()).await?;
-            install::install(&[namespace_object(&namespace)], &client, control_plane.is_shared()).await?;
+            let object = self.limits.object("name", &namespace);
+            install::install(&[object], &client, control_plane.is_shared()).await?;
+            self.limits.limit(&client, &namespace).await?;
         }
         if control_plane.server().is_none() {
             install::served(&objects, &client).await?;

@@ -7,6 +7,7 @@ mod exec;
 mod lifecycle;
 mod logs;
 mod name;
+mod namespace;
 mod nodes;
 mod objects;
 
@@ -28,6 +29,7 @@ pub use builder::Builder;
 pub(crate) use builder::{Resumed, SEEDED_EPOCH};
 pub use exec::{ExecReply, Executed};
 pub use name::Name;
+pub use namespace::{NewNamespace, PodSecurity};
 
 use crate::control_plane::ControlPlane;
 use crate::fail::{CallSite, fail, or_fail};

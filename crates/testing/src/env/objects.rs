@@ -8,7 +8,7 @@ use kubewright_runtime::client::{DeleteOptions, helpers::retry_on_conflict};
 use kubewright_runtime::object::{Kind, Object};
 use serde_json::Value;
 
-use super::{Name, TestEnv};
+use super::{Name, NewNamespace, TestEnv};
 use crate::Error;
 use crate::fail::or_fail;
 
@@ -211,16 +211,25 @@ impl TestEnv {
         }
     }
 
-    /// Another namespace, fresh as well.
+    /// Another namespace, fresh as well. It may be limited as namespaces of a cluster are.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::{PodSecurity, TestEnv};
+    ///
+    /// let env = TestEnv::builder().embedded().start().await;
+    /// let plain = env.create_namespace().await;
+    /// let team = env.create_namespace().pod_security(PodSecurity::Restricted).quota([("pods", "4")]).await;
+    /// let pod = format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a, namespace: {team}}}, spec: {{containers: [{{name: a, image: a}}]}}}}");
+    /// let error = env.try_apply(pod).await.unwrap_err().text();
+    /// assert!(error.contains("violates PodSecurity \"restricted:latest\""), "{error}");
+    /// # drop(plain);
+    /// # }
+    /// ```
     #[track_caller]
-    pub fn create_namespace(&self) -> impl Future<Output = String> {
-        or_fail(Location::caller(), async {
-            let object: Value = serde_json::json!({
-                "apiVersion": "v1", "kind": "Namespace", "metadata": { "generateName": format!("{}-", self.namespace()) },
-            });
-            let created = self.apply_one(object).await?;
-            Ok(created.metadata.name.unwrap_or_default())
-        })
+    pub fn create_namespace(&self) -> NewNamespace<'_> {
+        NewNamespace::new(self)
     }
 
     fn placed<K: Object>(&self, object: &K) -> K {

@@ -1,8 +1,9 @@
 //! What a test does first: start, apply, wait.
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kubewright_runtime::policy::Policy;
 use kubewright_testing::matchers::{Matcher as _, condition, controlled_by, field};
-use kubewright_testing::{Mode, TestEnv};
+use kubewright_testing::{Controllers, Mode, PodSecurity, TestEnv};
 
 use crate::garden::{Garden, SAMPLE, operator, operator_with_webhooks};
 
@@ -33,6 +34,90 @@ async fn the_webhooks_of_the_operator_answer() {
     let error = env.try_apply(unlucky).await.unwrap_err().text();
     assert!(
         error.contains("denied the request: thirteen brings bad luck"),
+        "{error}"
+    );
+}
+
+#[kubewright_testing::test]
+async fn the_policies_of_the_operator_are_in_effect() {
+    let operator = operator()
+        .policy(
+            Policy::validating("luck")
+                .of::<Garden>()
+                .rule("object.spec.plants != 13", "thirteen brings bad luck"),
+        )
+        .policy(
+            Policy::mutating("gardener")
+                .of::<Garden>()
+                .condition("has-none", "!has(object.spec.gardener)")
+                .apply("Object{spec: Object.spec{gardener: 'somebody'}}"),
+        );
+    let env = TestEnv::start(operator).await;
+    env.apply(SAMPLE).await;
+    let garden = env.get::<Garden>("roses").await;
+    assert_eq!(garden.spec.gardener.as_deref(), Some("somebody"));
+    let unlucky = SAMPLE.replace("plants: 2", "plants: 13");
+    let error = env.try_apply(unlucky.clone()).await.unwrap_err().text();
+    let denied =
+        "ValidatingAdmissionPolicy 'garden-luck' with binding 'garden-luck' denied request: thirteen brings bad luck";
+    assert!(error.contains(denied), "{error}");
+    // A fork has them, too.
+    let error = env.fork().await.try_apply(unlucky).await.unwrap_err().text();
+    assert!(error.contains(denied), "{error}");
+}
+
+#[kubewright_testing::test]
+async fn a_mistake_in_a_policy_is_told_when_the_environment_starts() {
+    let policy = Policy::validating("luck")
+        .of::<Garden>()
+        .rule("objct.spec.plants != 13", "no");
+    let builder = TestEnv::builder().operator(operator().policy(policy)).embedded();
+    let error = builder.try_start().await.unwrap_err().text();
+    assert!(
+        error.contains("ValidatingAdmissionPolicy garden-luck") && error.contains("undeclared reference to 'objct'"),
+        "{error}"
+    );
+}
+
+const POD: &str = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: web, image: nginx}]}}";
+
+#[kubewright_testing::test]
+async fn a_quota_and_pod_security_hold_from_the_beginning_with_controllers_and_without() {
+    for controllers in [Controllers::all(), Controllers::none()] {
+        let builder = TestEnv::builder().embedded().controllers(controllers);
+        let env = builder.quota([("pods", "0")]).start().await;
+        let error = env.try_apply(POD).await.unwrap_err().text();
+        assert!(
+            error.contains("exceeded quota: quota, requested: pods=1, used: pods=0, limited: pods=0"),
+            "{error}"
+        );
+        let restricted = env
+            .create_namespace()
+            .pod_security(PodSecurity::Restricted)
+            .label("team", "shop")
+            .await;
+        let namespace = env.get::<Namespace>(restricted.as_str()).await;
+        assert_eq!(namespace.metadata.labels.unwrap()["team"], "shop");
+        let elsewhere = |namespace: &str| POD.replace("name: web}", &format!("name: web, namespace: {namespace}}}"));
+        let error = env.try_apply(elsewhere(&restricted)).await.unwrap_err().text();
+        assert!(error.contains("violates PodSecurity \"restricted:latest\""), "{error}");
+        let plain = env.create_namespace().await;
+        env.apply(elsewhere(&plain)).await;
+    }
+}
+
+#[kubewright_testing::test]
+async fn the_namespace_of_a_test_may_ask_for_hardened_pods() {
+    let env = TestEnv::builder()
+        .pod_security(PodSecurity::Baseline)
+        .embedded()
+        .start()
+        .await;
+    env.apply(POD).await;
+    let hosts = POD.replace("name: web}, spec: {", "name: host}, spec: {hostNetwork: true, ");
+    let error = env.try_apply(hosts).await.unwrap_err().text();
+    assert!(
+        error.contains("violates PodSecurity \"baseline:latest\": host namespaces"),
         "{error}"
     );
 }

@@ -1,6 +1,8 @@
 //! `kubewright manifests`.
 
 use kubewright_runtime::operator::{Operator, Rule};
+use kubewright_runtime::policy::Policy;
+use kubewright_runtime::webhook::AdmissionRule;
 use serde_json::{Value, json};
 
 use super::project::{Project, kind, objects, shop};
@@ -103,6 +105,42 @@ fn what_a_cluster_would_refuse_is_refused_with_the_type_and_the_field() {
         outcome.err
     );
     assert_eq!(project.config(), before);
+}
+
+#[test]
+fn policies_are_rendered_and_a_mistake_in_one_is_refused_with_its_field() {
+    let project = Project::new(&shop());
+    let with = |expression: &str| {
+        let policy = Policy::validating("size").resources(AdmissionRule::new(["shop.example.com"], ["v1"], ["carts"]));
+        let mut operator = shop();
+        operator.policies.push(policy.rule(expression, "too large").into());
+        operator
+    };
+    project.says(&with("objct.spec.size < 10"));
+    let before = project.config();
+    let outcome = project.run(&["manifests"]).failed();
+    assert!(
+        outcome
+            .err
+            .contains("ValidatingAdmissionPolicy shop-size: Invalid value: \"objct.spec.size < 10\"")
+            && outcome.err.contains("(at spec.validations[0].expression)"),
+        "{}",
+        outcome.err
+    );
+    assert_eq!(project.config(), before);
+    project.says(&with("object.spec.size < 10"));
+    project.run(&["manifests"]).succeeded();
+    let rendered = objects(&project.read("config/policy/validating_size.yaml"));
+    assert_eq!(rendered[0]["spec"]["validations"][0]["message"], "too large");
+    assert_eq!(rendered[1]["spec"]["policyName"], "size");
+    assert!(
+        project
+            .read("config/default/kustomization.yaml")
+            .contains("\n- ../policy\n")
+    );
+    project.says(&shop());
+    project.run(&["manifests"]).succeeded();
+    assert!(!project.path("config/policy").exists());
 }
 
 #[test]

@@ -6,9 +6,10 @@ use super::operators::cases;
 use super::tree::tree;
 
 /// The others differ in what these have.
-const KEPT: [&str; 6] = [
+const KEPT: [&str; 7] = [
     "empty",
     "plain",
+    "policies",
     "conversion",
     "all-switches",
     "namespaced",

@@ -26,7 +26,15 @@ fn kustomized(kubectl: &Path, tree: &BTreeMap<String, String>) -> Vec<Value> {
         .unwrap();
     let (text, errors) = (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned());
     assert!(output.status.success() && errors.is_empty(), "{errors}");
-    yaml::read(std::str::from_utf8(&text).unwrap()).unwrap()
+    let mut objects = yaml::read(std::str::from_utf8(&text).unwrap()).unwrap();
+    // kustomize knows no kinds of later than Kubernetes 1.21, and does not know that these have no namespace; API servers do.
+    for object in &mut objects {
+        let is_policy = object["kind"].as_str().unwrap().contains("AdmissionPolicy");
+        if let Some(metadata) = object["metadata"].as_object_mut().filter(|_| is_policy) {
+            metadata.remove("namespace");
+        }
+    }
+    objects
 }
 
 /// Objects by what tells them apart.

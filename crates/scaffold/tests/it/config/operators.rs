@@ -8,6 +8,7 @@ use kubewright_manifests::install::RenderedManifests;
 use kubewright_runtime::controller::Controller;
 use kubewright_runtime::conversion::Conversion;
 use kubewright_runtime::operator::{Operator, Rule};
+use kubewright_runtime::policy::Policy;
 use kubewright_runtime::webhook::{AdmissionRequest, Validator, Webhook};
 use kubewright_scaffold::project::TEMPLATES;
 use kubewright_scaffold::{Project, config};
@@ -114,6 +115,21 @@ fn with_webhooks() -> Operator {
     )
 }
 
+fn with_policies() -> Operator {
+    carts()
+        .policy(
+            Policy::validating("few-items")
+                .of::<Cart>()
+                .rule("object.spec.items.size() < 100", "a cart holds less than 100 items"),
+        )
+        .policy(
+            Policy::mutating("limit")
+                .of::<Cart>()
+                .condition("has-none", "!has(object.spec.limit)")
+                .apply("Object{spec: Object.spec{limit: 100}}"),
+        )
+}
+
 fn with_conversion() -> Operator {
     with_webhooks()
         .resource::<v1::Cart>()
@@ -146,6 +162,7 @@ pub(crate) fn cases() -> Vec<Case> {
             &with_extension(),
         ),
         Case::new("plain", CART, &carts()),
+        Case::new("policies", CART, &with_policies()),
         Case::new("webhooks", &webhooks, &with_webhooks()),
         Case::new("conversion", &conversion, &with_conversion()),
         Case::new("cert-manager", &switched("    certManager: true\n"), &with_conversion()),

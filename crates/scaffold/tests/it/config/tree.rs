@@ -56,8 +56,8 @@ fn a_generated_file_is_read_as_what_it_was_written_from() {
 
 #[test]
 fn what_project_says_and_what_the_code_says_list_the_same_folders() {
-    // Which namespaces rules name, only the code knows.
-    let known = |case: &Case| !case.name.contains("other-namespaces");
+    // Which namespaces rules name, and which policies there are, only the code knows.
+    let known = |case: &Case| !case.name.contains("other-namespaces") && case.name != "policies";
     for case in super::operators::cases().into_iter().filter(known) {
         let scaffolded = config::files(&case.project);
         let default = scaffolded.iter().find(|file| file.path == DEFAULT).unwrap();
