@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use kubewright_scaffold::Project;
 use kubewright_scaffold::command::EditRequest;
+use kubewright_scaffold::diff;
 use kubewright_scaffold::plan::{self, Change, Files as _};
 
-use crate::files::{Disk, commit, diff};
+use crate::files::{Disk, commit};
 use crate::output;
 use crate::scaffold::{DesiredProject, OpenedProject, Report, bring_about, open};
 

@@ -35,6 +35,7 @@ mod builtin_kinds;
 mod code;
 pub mod command;
 pub mod config;
+pub mod diff;
 mod file;
 mod merge;
 pub mod names;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::diff::{Hunk, hunks, lines};
+
 /// Both sides changed the same lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conflict {
@@ -120,13 +122,6 @@ fn changed<'a>(base: &[&'a str], side: &[&'a str], range: &Range<usize>, hunks: 
     out
 }
 
-/// Lines of the old text and what replaced them.
-#[derive(Debug)]
-struct Hunk {
-    old: Range<usize>,
-    new: Range<usize>,
-}
-
 impl Hunk {
     /// Whether both change the same lines, or insert at the same place.
     fn touches(&self, other: &Self) -> bool {
@@ -137,46 +132,6 @@ impl Hunk {
             || self.old.is_empty() && (other.old.start < self.old.start && self.old.start < other.old.end)
             || other.old.is_empty() && (self.old.start < other.old.start && other.old.start < self.old.end)
     }
-}
-
-/// Lines with their ends, so that a missing last one is kept missing.
-fn lines(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
-}
-
-/// What changed from one list of lines to another, by their longest common subsequence.
-fn hunks(old: &[&str], new: &[&str]) -> Vec<Hunk> {
-    let mut lengths = vec![vec![0_u32; new.len() + 1]; old.len() + 1];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            lengths[i][j] = if old[i] == new[j] {
-                lengths[i + 1][j + 1] + 1
-            } else {
-                lengths[i + 1][j].max(lengths[i][j + 1])
-            };
-        }
-    }
-    let (mut i, mut j) = (0, 0);
-    let mut found: Vec<Hunk> = Vec::new();
-    while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            (i, j) = (i + 1, j + 1);
-            continue;
-        }
-        let (from_i, from_j) = (i, j);
-        while (i < old.len() || j < new.len()) && !(i < old.len() && j < new.len() && old[i] == new[j]) {
-            if j == new.len() || i < old.len() && lengths[i + 1][j] >= lengths[i][j + 1] {
-                i += 1;
-            } else {
-                j += 1;
-            }
-        }
-        found.push(Hunk {
-            old: from_i..i,
-            new: from_j..j,
-        });
-    }
-    found
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The files of a project, read one by one and written together: all changes of a command are made, or none.
 
 mod commit;
-pub(crate) mod diff;
 mod disk;
 mod leftovers;
 

@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use kubewright_cluster::progress::Progress;
 use kubewright_manifests::{definitions, yaml};
+use kubewright_scaffold::diff;
 use serde_json::json;
 
 use self::plan::Plan;
-use crate::files::diff;
 use crate::next;
 use crate::output::{self, OutputError};
 use crate::project::{Overrides, Project};

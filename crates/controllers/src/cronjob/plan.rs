@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use k8s_openapi::api::batch::v1::{CronJob, CronJobStatus, Job};
+use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, CronJobStatus, Job};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubewright_apimachinery::go::quote;
@@ -122,7 +122,7 @@ impl Planner<'_> {
 
     /// Deletes the oldest of the Jobs that ended, until as few are left as wanted.
     fn clean_up(&mut self) {
-        let spec = self.cron.spec.clone();
+        let spec = self.spec();
         for (condition, limit) in [
             ("Complete", spec.successful_jobs_history_limit),
             ("Failed", spec.failed_jobs_history_limit),
@@ -146,7 +146,7 @@ impl Planner<'_> {
     }
 
     fn schedule(&mut self) {
-        let spec = self.cron.spec.clone();
+        let spec = self.spec();
         let zone = match spec.time_zone.as_deref() {
             None => TimeZone::UTC,
             Some(name) => {
@@ -200,7 +200,7 @@ impl Planner<'_> {
 
     /// Makes the Job of a time that has come, if nothing speaks against it.
     fn start(&mut self, due: Timestamp, zone: &TimeZone) {
-        let spec = self.cron.spec.clone();
+        let spec = self.spec();
         if spec
             .starting_deadline_seconds
             .is_some_and(|seconds| later(due, seconds) < self.now)
@@ -244,13 +244,18 @@ impl Planner<'_> {
         self.plan.wake = next.map(|next| until(next, self.now) + LATER);
     }
 
+    /// The types of some versions of Kubernetes have an optional spec, those of others a spec.
+    fn spec(&self) -> CronJobSpec {
+        Option::<CronJobSpec>::from(self.cron.spec.clone()).unwrap_or_default()
+    }
+
     fn job_name(&self, due: Timestamp) -> String {
         let name = self.cron.metadata.name.as_deref().unwrap_or_default();
         format!("{name}-{}", due.as_second() / 60)
     }
 
     fn job(&self, due: Timestamp, zone: &TimeZone) -> Job {
-        let template = self.cron.spec.clone().job_template;
+        let template = self.spec().job_template;
         let metadata = template.metadata.unwrap_or_default();
         let mut annotations = metadata.annotations.unwrap_or_default();
         let written = due.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();

@@ -2,6 +2,7 @@
 //! An endpoint stays in the slice it is in: who watches slices sees as little change as possible.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::{ObjectReference, Pod, Service, ServicePort};
@@ -119,7 +120,7 @@ impl<'a> Placed<'a> {
         let mut updates: Vec<EndpointSlice> = Vec::new();
         let mut unchanged: Vec<&EndpointSlice> = Vec::new();
         for slice in present {
-            let before = slice.endpoints.as_deref().unwrap_or_default();
+            let before = endpoints_of(slice);
             let mut kept = Vec::new();
             for endpoint in before {
                 if let Some(place) = wanted.iter().position(|other| is_same_endpoint(other, endpoint)) {
@@ -163,18 +164,24 @@ impl<'a> Placed<'a> {
 }
 
 fn length(slice: &EndpointSlice) -> usize {
-    slice.endpoints.as_ref().map_or(0, Vec::len)
+    endpoints_of(slice).len()
+}
+
+/// The types of some versions of Kubernetes have an optional list, those of others a list.
+fn endpoints_of(slice: &EndpointSlice) -> &[Endpoint] {
+    Option::<&Vec<Endpoint>>::from(&slice.endpoints).map_or(&[], Vec::as_slice)
 }
 
 fn fill(slice: &mut EndpointSlice, wanted: &mut Vec<Endpoint>) {
-    let endpoints = slice.endpoints.get_or_insert_default();
+    let mut endpoints = Option::<Vec<Endpoint>>::from(mem::take(&mut slice.endpoints)).unwrap_or_default();
     let room = MOST.saturating_sub(endpoints.len()).min(wanted.len());
     endpoints.extend(wanted.drain(..room));
+    slice.endpoints = endpoints.into();
 }
 
 fn with_endpoints(slice: &EndpointSlice, endpoints: Vec<Endpoint>) -> EndpointSlice {
     EndpointSlice {
-        endpoints: Some(endpoints),
+        endpoints: endpoints.into(),
         ..slice.clone()
     }
 }
@@ -366,7 +373,7 @@ fn slice(service: &Service, ports: &[EndpointPort], endpoints: &[Endpoint], fami
             ..ObjectMeta::default()
         },
         address_type: family.to_owned(),
-        endpoints: Some(endpoints.to_vec()),
+        endpoints: endpoints.to_vec().into(),
         ports: (!ports.is_empty()).then(|| ports.to_vec()),
     }
 }

@@ -37,7 +37,8 @@ pub(super) fn failure_action(policy: Option<&PodFailurePolicy>, pod: &Pod) -> Fa
             let patterns = rule.on_pod_conditions.as_deref().unwrap_or_default();
             let mut meant = conditions.filter(|condition| {
                 patterns.iter().any(|pattern| {
-                    let status = pattern.status.as_deref().unwrap_or("True");
+                    // The types of some versions of Kubernetes have an optional text, those of others a text.
+                    let status = Option::<&String>::from(&pattern.status).map_or("True", String::as_str);
                     pattern.type_ == condition.type_ && status == condition.status
                 })
             });

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{
     ConfigMap, Container, DownwardAPIVolumeFile, KeyToPath, Secret, ServiceAccount, ServiceAccountTokenProjection,
     Volume, VolumeMount, VolumeProjection,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kubewright_apimachinery::go::quote;
 use kubewright_runtime::object::ObjectKey;
 use serde_json::json;
@@ -166,10 +167,11 @@ impl Volumes {
             .await
             .map_err(|error| format!("failed to fetch token: {error}"))?;
         let status = answer.status.ok_or("the API server sent no token")?;
-        let end = status.expiration_timestamp.map_or(now, |time| time.0);
+        // The types of some versions of Kubernetes have an optional time and an optional text, those of others both.
+        let end = Option::<Time>::from(status.expiration_timestamp).map_or(now, |time| time.0);
         let life = end.duration_since(now).as_secs().max(0);
         let token = Token {
-            text: status.token.unwrap_or_default(),
+            text: Option::<String>::from(status.token).unwrap_or_default(),
             until: now
                 .saturating_add(Duration::from_secs((life * 4 / 5).unsigned_abs()))
                 .unwrap_or(Timestamp::MAX),
