@@ -78,6 +78,9 @@ impl Listener {
         } else if let Some(stream) = step["send"].as_u64() {
             let (text, fin) = (step["text"].as_str().unwrap(), step["fin"] == true);
             self.client.send(stream as u32, text.as_bytes(), fin).await;
+        } else if let Some(stream) = step["reset"].as_u64() {
+            let payload = [(stream as u32).to_be_bytes(), 5_u32.to_be_bytes()].concat();
+            self.client.control(3, 0, &payload).await;
         } else if let Some(id) = step["ping"].as_u64() {
             self.client.control(6, 0, &(id as u32).to_be_bytes()).await;
         } else {
@@ -142,7 +145,7 @@ async fn answering_server() -> ApiServer {
 #[tokio::test]
 async fn conversations_are_those_of_the_real_server() {
     let conversations: Vec<Value> = serde_json::from_str(include_str!("../recorded.json")).unwrap();
-    assert!(conversations.len() >= 17);
+    assert!(conversations.len() >= 18);
     for conversation in &conversations {
         let title = conversation["title"].as_str().unwrap();
         let server = answering_server().await;
@@ -166,7 +169,7 @@ async fn conversations_are_those_of_the_real_server() {
             .map(|(stream, heard)| {
                 let heard = Heard {
                     text: comparable(heard["text"].as_str().unwrap()),
-                    has_ended: heard["fin"] == true || heard["reset"] == true,
+                    has_ended: [&heard["fin"], &heard["reset"], &received["closed"]].contains(&&Value::Bool(true)),
                 };
                 (stream.parse().unwrap(), heard)
             })
