@@ -1,5 +1,7 @@
 //! Sessions as a client sees them.
 
+mod recorded;
+
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
