@@ -19,6 +19,7 @@ pub mod autoscaling;
 mod batch;
 mod behaviour;
 pub mod certificates;
+mod claim_status;
 mod controller_revision;
 mod coordination;
 mod core_group;
