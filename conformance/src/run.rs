@@ -1,33 +1,38 @@
 //! Plays one case against a target and records the responses, not yet normalised.
 
+mod answer;
 mod credentials;
+mod delay;
+mod error;
 mod given;
 mod kinds;
 mod leftovers;
 mod pods;
+mod pointers;
+mod request;
 mod stream;
 mod websocket;
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use flate2::read::GzDecoder;
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL, USER_AGENT};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::BodyExt;
+use http::header::{CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL, USER_AGENT};
+use http::{Request, Response, StatusCode};
 use serde_json::{Map, Value, json};
-use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::case::{CaseFile, CaseStep, ClientFrame, ReadStep, RequestBody, RequestStep, SendStep, Variant};
+use crate::case::{CaseFile, CaseStep, ClientFrame, ReadStep, RequestStep, SendStep, Variant};
 use crate::extension::{Extension, Extensions};
 use crate::kubelet::RunningPod;
-use crate::target::{OwnCredentials, StreamingBody, Target, TransportError, Upgraded};
-use crate::template::{UndefinedVariable, Variables, fill, fill_known, fill_value};
-use crate::webhook::{Script, ScriptError, WebhookServer, WebhookServerError, server as webhook_server};
+use crate::target::{StreamingBody, Target, Upgraded};
+use crate::template::{Variables, fill, fill_known, fill_value};
+use crate::webhook::{Script, WebhookServer, server as webhook_server};
+use answer::{compared, content, into_map};
+use delay::{Delay, POLICY_DELAYS, delay};
+use error::StepError;
+use pointers::{found, omitting, picked};
 use stream::Stream;
 
 /// The time limit of a step, longer than a correct server takes.
@@ -35,22 +40,6 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 /// How often a step with `until` asks again.
 const POLL: Duration = Duration::from_millis(50);
-
-/// The headers that clients read. Others belong to the transport or to the implementation of a server.
-const COMPARED_HEADERS: [&str; 12] = [
-    "allow",
-    "cache-control",
-    "content-encoding",
-    "content-type",
-    "etag",
-    "last-modified",
-    "location",
-    "retry-after",
-    "vary",
-    "warning",
-    "www-authenticate",
-    "x-content-type-options",
-];
 
 /// The record of a played case.
 #[derive(Debug)]
@@ -65,51 +54,6 @@ pub struct PlayedCase {
     pub unique: String,
     /// Addresses and certificates of the webhook process, with their placeholders.
     pub places: Vec<(String, String)>,
-}
-
-/// The reason why a step could not be played. A refusal by the *server* is not one: it belongs to the transcript.
-#[derive(Debug, Error)]
-enum StepError {
-    #[error(transparent)]
-    Undefined(#[from] UndefinedVariable),
-    #[error("{0:?} is not a request line: METHOD /path")]
-    RequestLine(String),
-    #[error("the request cannot be made from these parts: {0}")]
-    Parts(#[from] http::Error),
-    #[error("no answer: {0}")]
-    Transport(#[source] TransportError),
-    #[error("no answer within {} s", PATIENCE.as_secs())]
-    Hang,
-    #[error("the answer never came to be {0}")]
-    Until(Value),
-    #[error("nothing to capture as {0}: no {1} in the answer")]
-    Capture(String, String),
-    #[error("no watch named {0} is open")]
-    NoWatch(String),
-    #[error("`frame` cannot be read: {0}")]
-    ClientFrame(String),
-    #[error("the watch named {0} is no WebSocket")]
-    NoWebSocket(String),
-    #[error("the stream stayed silent after frame {0}")]
-    Silent(usize),
-    #[error("a frame of the stream is not JSON: {0}")]
-    Frame(String),
-    #[error("the given {0} was refused: {1}")]
-    Given(String, Value),
-    #[error("a given object has no apiVersion, kind or name")]
-    Nameless,
-    #[error("the webhook or policy {0} would be asked about what other cases do: select by `${{ns}}` or `${{unique}}`")]
-    Unscoped(String),
-    #[error("`by` is neither `nobody` nor a map with a `token` or a `user`: {0}")]
-    By(Value),
-    #[error("no token at {0} in the answer")]
-    Token(String),
-    #[error(transparent)]
-    Script(#[from] ScriptError),
-    #[error("{0}")]
-    Extension(String),
-    #[error("{0}")]
-    Webhooks(&'static WebhookServerError),
 }
 
 /// Plays one variant of a file. `run` is different for every run of the corpus on a server.
@@ -177,6 +121,9 @@ struct CasePlayer<'a> {
     namespace: String,
     unique: String,
 }
+
+/// Annotations of audit events that are not compared: who allowed a request, in which words, and how long it took.
+const NOT_NOTED: [&str; 2] = ["authorization.k8s.io/", "apiserver.latency.k8s.io/"];
 
 impl CasePlayer<'_> {
     async fn prepare(&mut self, file: &CaseFile) -> Result<(), StepError> {
@@ -431,56 +378,6 @@ impl CasePlayer<'_> {
         Ok(())
     }
 
-    fn build(&self, step: &RequestStep) -> Result<Request<Bytes>, StepError> {
-        let line = fill(&step.request, &self.variables)?;
-        let (method, path) = line
-            .split_once(' ')
-            .ok_or_else(|| StepError::RequestLine(line.clone()))?;
-        let method = Method::from_bytes(method.as_bytes()).map_err(http::Error::from)?;
-        let mut headers = HeaderMap::new();
-        headers.insert(USER_AGENT, HeaderValue::from_static("conformance/1"));
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        let body = match &step.body {
-            RequestBody::Empty => Bytes::new(),
-            RequestBody::Json(value, content_type) => match fill_value(value, &self.variables)? {
-                // Null is no body, so that a row of a matrix can leave the body out.
-                Value::Null => Bytes::new(),
-                value => {
-                    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-                    Bytes::from(value.to_string())
-                }
-            },
-            RequestBody::Text(text, content_type) => {
-                headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-                Bytes::from(fill(text, &self.variables)?)
-            }
-            RequestBody::Bytes(bytes, content_type) => {
-                headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-                Bytes::copy_from_slice(bytes)
-            }
-        };
-        if step.websocket {
-            headers.extend(websocket::handshake());
-        }
-        for (name, value) in &step.headers {
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(http::Error::from)?;
-            let value = fill(value, &self.variables)?;
-            // An empty value removes a header that would be sent otherwise.
-            if value.is_empty() {
-                headers.remove(name);
-            } else {
-                headers.insert(name, HeaderValue::try_from(value).map_err(http::Error::from)?);
-            }
-        }
-        let own = credentials::add(&mut headers, step.by.as_ref(), &self.variables)?;
-        let mut request = Request::builder().method(method).uri(escaped(path)).body(body)?;
-        *request.headers_mut() = headers;
-        if own {
-            request.extensions_mut().insert(OwnCredentials);
-        }
-        Ok(request)
-    }
-
     async fn upgrade(&mut self, request: Request<Bytes>) -> Result<Upgraded, StepError> {
         match timeout(PATIENCE, self.target.upgrade(request)).await {
             Ok(answer) => answer.map_err(StepError::Transport),
@@ -496,154 +393,6 @@ impl CasePlayer<'_> {
     }
 }
 
-/// What the real server acts on only after its informers have seen it.
-const SEEN_LATER: [&str; 8] = [
-    "admissionregistration.k8s.io",
-    "rbac.authorization.k8s.io",
-    "/limitranges",
-    "/resourcequotas",
-    "/runtimeclasses",
-    "/storageclasses",
-    "/ingressclasses",
-    "/priorityclasses",
-];
-
-/// How many times longer than webhooks and roles admission policies take on the real server, which looks for new ones every second.
-const POLICY_DELAYS: u32 = 7;
-
-/// Why the real server acts on a write only after it has answered it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Delay {
-    /// Its informers have to see the object.
-    Informers,
-    /// Admission policies are read again every second.
-    Policies,
-}
-
-/// How long the real server may take to act on what a request writes; `None` if the write is in effect with its answer.
-fn delay(request: &str) -> Option<Delay> {
-    let names = |part: &str| request.contains(part);
-    if names("admissionpolic") {
-        Some(Delay::Policies)
-    } else if SEEN_LATER.into_iter().any(names) {
-        Some(Delay::Informers)
-    } else {
-        None
-    }
-}
-
-/// Escapes the characters of a path that a URI may not contain. Case files have paths without escapes.
-fn escaped(path: &str) -> String {
-    let escape = |byte: u8| match byte {
-        b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0..=31 | 127.. => format!("%{byte:02X}"),
-        plain => char::from(plain).to_string(),
-    };
-    path.bytes().map(escape).collect()
-}
-
-/// Annotations of audit events that are not compared: who allowed a request, in which words, and how long it took.
-const NOT_NOTED: [&str; 2] = ["authorization.k8s.io/", "apiserver.latency.k8s.io/"];
-
-fn compared(headers: &HeaderMap, more: &[&'static str]) -> Value {
-    let mut noted = Map::new();
-    for name in COMPARED_HEADERS.iter().chain(more).copied() {
-        let mut values: Vec<Value> = headers
-            .get_all(name)
-            .iter()
-            .map(|value| json!(String::from_utf8_lossy(value.as_bytes())))
-            .collect();
-        match values.len() {
-            0 => {}
-            1 => drop(noted.insert(name.to_owned(), values.remove(0))),
-            _ => drop(noted.insert(name.to_owned(), Value::Array(values))),
-        }
-    }
-    if headers.contains_key("audit-id") {
-        noted.insert("audit-id".to_owned(), json!("<present>"));
-    }
-    Value::Object(noted)
-}
-
-/// The whole body as `{"body": …}`: as JSON if it is that, otherwise as text. An empty body is left out.
-async fn content(answer: Response<StreamingBody>) -> Result<Value, StepError> {
-    let zipped = answer
-        .headers()
-        .get(CONTENT_ENCODING)
-        .is_some_and(|encoding| encoding == "gzip");
-    let collected = timeout(PATIENCE, answer.into_body().collect())
-        .await
-        .map_err(|_| StepError::Hang)?;
-    let mut bytes = collected.map_err(StepError::Transport)?.to_bytes().to_vec();
-    if zipped {
-        let mut plain = Vec::new();
-        GzDecoder::new(bytes.as_slice())
-            .read_to_end(&mut plain)
-            .map_err(|error| StepError::Transport(error.into()))?;
-        bytes = plain;
-    }
-    if bytes.is_empty() {
-        return Ok(json!({}));
-    }
-    Ok(match serde_json::from_slice::<Value>(&bytes) {
-        Ok(value) => json!({"body": value}),
-        Err(_) => json!({"body": String::from_utf8_lossy(&bytes)}),
-    })
-}
-
-fn into_map(value: Value) -> Map<String, Value> {
-    if let Value::Object(map) = value {
-        map
-    } else {
-        Map::new()
-    }
-}
-
-fn picked(body: &Value, pointers: &[String]) -> Value {
-    pointers
-        .iter()
-        .map(|pointer| (pointer.clone(), found_in_all(body, pointer)))
-        .collect()
-}
-
-/// The value at a pointer. `*` stands for every element of a list and makes the value a list.
-fn found_in_all(document: &Value, pointer: &str) -> Value {
-    match pointer.split_once("/*") {
-        None => found(document, pointer).cloned().unwrap_or(Value::Null),
-        Some((list, rest)) => {
-            let items = found(document, list).and_then(Value::as_array).into_iter().flatten();
-            items.map(|item| found_in_all(item, rest)).collect()
-        }
-    }
-}
-
-/// The value at a JSON pointer. In a list, `metadata.name=x` is the element that has this value there, for lists whose order or
-/// length is not known.
-fn found<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
-    let Some(path) = pointer.strip_prefix('/') else {
-        return pointer.is_empty().then_some(document);
-    };
-    path.split('/').try_fold(document, |value, segment| {
-        let segment = segment.replace("~1", "/").replace("~0", "~");
-        match (value, segment.split_once('=')) {
-            (Value::Array(items), Some((place, wanted))) => items.iter().find(|item| {
-                let there = place.split('.').try_fold(*item, |item, field| item.get(field));
-                there.is_some_and(|there| there == wanted)
-            }),
-            (Value::Array(items), None) => items.get(segment.parse::<usize>().ok()?),
-            (value, _) => value.get(&segment),
-        }
-    })
-}
-
-fn omitting(mut note: Value, pointers: &[String]) -> Value {
-    for pointer in pointers {
-        if let Some(value) = note.pointer_mut(pointer) {
-            *value = json!("<omitted>");
-        }
-    }
-    note
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -656,23 +405,6 @@ mod tests {
         assert!(
             one.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()),
             "{one}"
-        );
-    }
-
-    #[test]
-    fn a_pointer_finds_an_element_by_what_it_holds() {
-        let groups = json!({"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}, "versions": [1, 2]}]});
-        assert_eq!(found(&groups, "/items/metadata.name=b/versions/1"), Some(&json!(2)));
-        assert_eq!(found(&groups, "/items/metadata.name=c"), None);
-        assert_eq!(found(&groups, ""), Some(&groups));
-        assert_eq!(found_in_all(&groups, "/items/*/metadata/name"), json!(["a", "b"]));
-    }
-
-    #[test]
-    fn paths_are_escaped_as_far_as_a_uri_demands() {
-        assert_eq!(
-            escaped("/a?labelSelector=x in (b,c)"),
-            "/a?labelSelector=x%20in%20(b,c)"
         );
     }
 }

@@ -75,6 +75,12 @@ pub trait Behaviour: Sync {
         update.keep_unwritten();
     }
 
+    /// Whether upstream stores a new object without some of the defaults that it reads it with: its strategy makes room for
+    /// them after they were set. Then the first write stores the object anew, even if nothing changes.
+    fn is_created_without_defaults(&self, _object: &Value) -> bool {
+        false
+    }
+
     /// Everything wrong with a new object, `ObjectMeta`'s own rules excepted.
     fn validate_create(&self, _object: &Value, _errors: &mut Errors) {}
 

@@ -6,7 +6,8 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
 use serde_json::Value;
 
-use crate::behaviour::Behaviour;
+use crate::behaviour::{Behaviour, Update};
+use crate::claim_status;
 use crate::device_expressions;
 use crate::pod::{internal, volume_sources};
 use crate::rules::access::{
@@ -35,6 +36,13 @@ impl Behaviour for ResourceClaim {
         }
     }
 
+    fn prepare_update(&self, mut update: Update<'_>) {
+        update.keep_unwritten();
+        if update.subresource.is_some() {
+            claim_status::drop_deallocated(update.object, update.old);
+        }
+    }
+
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         let spec = part(object, "spec");
         validate_claim(spec, &PathRef::root("spec"), errors);
@@ -43,6 +51,9 @@ impl Behaviour for ResourceClaim {
     fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
         if subresource.is_none() {
             require_same_spec("ResourceClaimSpec", object, old, errors);
+        } else {
+            let names = request_names(part(object, "spec"));
+            claim_status::validate(object, old, &names, errors);
         }
     }
 }
@@ -129,14 +140,14 @@ fn require_same_spec(name: &str, object: &Value, old: &Value, errors: &mut Error
 }
 
 /// Whether a list is not too long; only then its items are validated.
-fn fits(length: usize, max: usize, path: &PathRef<'_>, errors: &mut Errors) -> bool {
+pub(crate) fn fits(length: usize, max: usize, path: &PathRef<'_>, errors: &mut Errors) -> bool {
     if length > max {
         errors.push(FieldError::too_many(path, length, max));
     }
     length <= max
 }
 
-fn refuse_duplicates<'a>(keys: impl Iterator<Item = &'a str>, path: &PathRef<'_>, errors: &mut Errors) {
+pub(crate) fn refuse_duplicates<'a>(keys: impl Iterator<Item = &'a str>, path: &PathRef<'_>, errors: &mut Errors) {
     let mut seen = HashSet::new();
     for (index, key) in keys.enumerate() {
         if !seen.insert(key) {
@@ -146,21 +157,24 @@ fn refuse_duplicates<'a>(keys: impl Iterator<Item = &'a str>, path: &PathRef<'_>
 }
 
 /// The names of a claim's requests, each with those of its alternatives.
-type RequestNames<'a> = HashMap<&'a str, HashSet<&'a str>>;
+pub(crate) type RequestNames<'a> = HashMap<&'a str, HashSet<&'a str>>;
+
+/// The names of the requests in the spec of a claim.
+fn request_names(spec: &Value) -> RequestNames<'_> {
+    let named = list_at(spec, &["devices", "requests"]).iter().map(|request| {
+        let alternatives = list_at(request, &["firstAvailable"]).iter();
+        (
+            str_at(request, &["name"]),
+            alternatives.map(|alternative| str_at(alternative, &["name"])).collect(),
+        )
+    });
+    named.collect()
+}
 
 fn validate_claim(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("devices");
     let requests = list_at(spec, &["devices", "requests"]);
-    let names: RequestNames<'_> = requests
-        .iter()
-        .map(|request| {
-            let alternatives = list_at(request, &["firstAvailable"]).iter();
-            (
-                str_at(request, &["name"]),
-                alternatives.map(|alternative| str_at(alternative, &["name"])).collect(),
-            )
-        })
-        .collect();
+    let names = request_names(spec);
     let requests_path = path.child("requests");
     if fits(requests.len(), REQUESTS_MAX, &requests_path, errors) {
         for (index, request) in requests.iter().enumerate() {
@@ -323,29 +337,33 @@ fn validate_constraint(constraint: &Value, names: &RequestNames<'_>, path: &Path
     }
 }
 
-fn validate_references(holder: &Value, known: &RequestNames<'_>, path: &PathRef<'_>, errors: &mut Errors) {
+pub(crate) fn validate_references(holder: &Value, known: &RequestNames<'_>, path: &PathRef<'_>, errors: &mut Errors) {
     let references = strings_at(holder, &["requests"]);
     if !fits(references.len(), REQUESTS_MAX, path, errors) {
         return;
     }
     for (index, reference) in references.iter().enumerate() {
-        let path = path.index(index);
-        let parts: Vec<&str> = reference.split('/').collect();
-        if parts.len() <= 2 {
-            for part in &parts {
-                validate_request_name(part, &path, errors);
-            }
-        }
-        let is_known = match parts.as_slice() {
-            [name] => known.contains_key(name),
-            [name, alternative] => known.get(name).is_some_and(|names| names.contains(alternative)),
-            _ => false,
-        };
-        if !is_known {
-            errors.push(FieldError::invalid(&path, *reference, NOT_A_REQUEST));
-        }
+        validate_reference(reference, known, &path.index(index), errors);
     }
     refuse_duplicates(references.iter().copied(), path, errors);
+}
+
+/// The name of a request, or of one of its alternatives.
+pub(crate) fn validate_reference(reference: &str, known: &RequestNames<'_>, path: &PathRef<'_>, errors: &mut Errors) {
+    let parts: Vec<&str> = reference.split('/').collect();
+    if parts.len() <= 2 {
+        for part in &parts {
+            validate_request_name(part, path, errors);
+        }
+    }
+    let is_known = match parts.as_slice() {
+        [name] => known.contains_key(name),
+        [name, alternative] => known.get(name).is_some_and(|names| names.contains(alternative)),
+        _ => false,
+    };
+    if !is_known {
+        errors.push(FieldError::invalid(path, reference, NOT_A_REQUEST));
+    }
 }
 
 /// `domain/name`, where the name is a C identifier.
@@ -378,7 +396,7 @@ fn validate_attribute(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_driver(driver: &str, path: &PathRef<'_>, errors: &mut Errors) {
+pub(crate) fn validate_driver(driver: &str, path: &PathRef<'_>, errors: &mut Errors) {
     if driver.is_empty() {
         errors.push(FieldError::required(path, ""));
         return;
@@ -389,7 +407,7 @@ fn validate_driver(driver: &str, path: &PathRef<'_>, errors: &mut Errors) {
     complain(path, driver, names::dns1123_subdomain(&driver.to_lowercase()), errors);
 }
 
-fn validate_config(config: &Value, path: &PathRef<'_>, errors: &mut Errors) {
+pub(crate) fn validate_config(config: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let path = path.child("opaque");
     let Some(opaque) = at(config, &["opaque"]) else {
         errors.push(FieldError::required(&path, ""));

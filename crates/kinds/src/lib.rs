@@ -20,6 +20,7 @@ mod batch;
 mod behaviour;
 mod certificate_request;
 pub mod certificates;
+mod claim_status;
 mod controller_revision;
 mod coordination;
 mod core_group;

@@ -37,6 +37,8 @@ pub struct RecordDraft {
 pub struct Record {
     /// The revision that wrote this state.
     pub revision: Revision,
+    /// The revision that created the object.
+    pub created: Revision,
     /// `namespace/name`, or `name` in a resource without namespaces.
     pub key: Box<str>,
     /// The serialized object, opaque to the store.
@@ -50,7 +52,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record a draft becomes; the commit sets the revision.
+    /// The record a draft becomes; the commit sets the revisions.
     pub(crate) fn new(key: &str, mut draft: RecordDraft) -> Record {
         if !draft.labels.is_sorted() {
             draft.labels.sort_unstable();
@@ -63,6 +65,7 @@ impl Record {
         } = draft;
         Record {
             revision: Revision::default(),
+            created: Revision::default(),
             key: key.into(),
             body,
             uid,

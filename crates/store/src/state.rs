@@ -316,7 +316,9 @@ impl State {
     ) -> (Arc<Record>, DeferredWork) {
         let revision = self.next_revision();
         // Nobody else has this record yet: it is stamped in place.
-        Arc::make_mut(&mut record).revision = revision;
+        let stamped = Arc::make_mut(&mut record);
+        stamped.revision = revision;
+        stamped.created = previous.as_ref().map_or(revision, |previous| previous.created);
         let kind = if previous.is_some() {
             EventKind::Modified
         } else {

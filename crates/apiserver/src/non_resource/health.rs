@@ -1,4 +1,4 @@
-//! `/healthz`, `/livez` and `/readyz`: upstream's texts, with those of its checks that mean something here.
+//! `/healthz`, `/livez` and `/readyz`: upstream's texts and checks.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,26 +10,67 @@ use crate::wire::body::Body;
 use crate::wire::query::Query;
 use crate::wire::respond;
 
-/// Checks of every endpoint, in upstream's order. A server exists once its store and the objects that upstream's start
+/// Checks of `/healthz` and `/livez`, in upstream's order. A server exists once its store and the objects that upstream's start
 /// hooks make are there, so none of them can fail.
-const CHECKS: [&str; 9] = [
+const CHECKS: [&str; 35] = [
     "ping",
     "log",
+    "loopback-serving-certificate",
     "etcd",
+    "poststarthook/start-apiserver-admission-initializer",
+    "poststarthook/generic-apiserver-start-informers",
+    "poststarthook/priority-and-fairness-config-consumer",
+    "poststarthook/priority-and-fairness-filter",
+    "poststarthook/storage-object-count-tracker-hook",
+    "poststarthook/start-apiextensions-informers",
+    "poststarthook/start-apiextensions-controllers",
+    "poststarthook/crd-informer-synced",
     "poststarthook/start-system-namespaces-controller",
+    "poststarthook/peer-endpoint-reconciler-controller",
+    "poststarthook/start-cluster-authentication-info-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
     "poststarthook/storage-readiness",
+    "poststarthook/start-legacy-token-tracking-controller",
+    "poststarthook/start-service-ip-repair-controllers",
+    "poststarthook/rbac/bootstrap-roles",
     "poststarthook/scheduling/bootstrap-system-priority-classes",
     "poststarthook/priority-and-fairness-config-producer",
     "poststarthook/bootstrap-controller",
     "poststarthook/start-kubernetes-service-cidr-controller",
+    "poststarthook/aggregator-reload-proxy-client-cert",
+    "poststarthook/start-kube-aggregator-informers",
+    "poststarthook/apiservice-status-local-available-controller",
+    "poststarthook/apiservice-status-remote-available-controller",
+    "poststarthook/apiservice-registration-controller",
+    "poststarthook/apiservice-discovery-controller",
+    "poststarthook/kube-apiserver-autoregistration",
+    "autoregister-completion",
+    "poststarthook/apiservice-openapi-controller",
+    "poststarthook/apiservice-openapiv3-controller",
 ];
+
+/// The check that `/readyz` does not have.
+const ALIVE_ONLY: &str = "loopback-serving-certificate";
 
 /// Checks that only `/readyz` has, each behind the check it follows.
 const READINESS: [(&str, &str); 3] = [
     ("etcd", "etcd-readiness"),
     ("etcd", "informer-sync"),
-    ("poststarthook/start-kubernetes-service-cidr-controller", "shutdown"),
+    ("poststarthook/apiservice-openapiv3-controller", "shutdown"),
 ];
+
+/// The paths of every check of every endpoint.
+pub(super) fn paths() -> impl Iterator<Item = String> {
+    let endpoints = [
+        ("healthz", CHECKS.to_vec()),
+        ("livez", CHECKS.to_vec()),
+        ("readyz", readiness()),
+    ];
+    endpoints
+        .into_iter()
+        .flat_map(|(endpoint, checks)| checks.into_iter().map(move |check| format!("/{endpoint}/{check}")))
+}
 
 /// Answers a health path; `None` for any other path.
 pub(crate) fn answer(path: &str, query: &Query) -> Option<Response<Body>> {
@@ -58,6 +99,7 @@ pub(super) fn readiness() -> Vec<&'static str> {
     };
     CHECKS
         .into_iter()
+        .filter(|check| *check != ALIVE_ONLY)
         .flat_map(|check| std::iter::once(check).chain(behind(check)))
         .collect()
 }

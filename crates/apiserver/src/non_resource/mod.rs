@@ -94,7 +94,11 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
         }
         return respond::refuse(&Status::only_represented_as("application/json"), fallback, &[]);
     }
-    match negotiate::unchanged(&parts.headers, query.flag("pretty")) {
+    let negotiated = match segments.as_slice() {
+        ["apis"] | ["apis", _] => negotiate::unrouted(&parts.headers, query.flag("pretty")),
+        _ => negotiate::unchanged(&parts.headers, query.flag("pretty")),
+    };
+    match negotiated {
         Ok(output) => respond::respond(Reply::value(StatusCode::OK, &value), output, &parts.headers, &[]),
         Err(status) => respond::refuse(&status, fallback, &[]),
     }
@@ -149,6 +153,7 @@ fn root(defined: &ServedResources, services: &ApiServiceSet) -> Value {
         ]
         .map(str::to_owned),
     );
+    paths.extend(health::paths());
     paths.sort();
     paths.dedup();
     json!({ "paths": paths })

@@ -82,12 +82,12 @@ async fn snapshot(call: &Call<'_>, options: &ListOptions) -> Result<(Snapshot, O
     let store = &call.server.store;
     let table = call.resource().table;
     if !options.continue_token.is_empty() {
+        let token = Continue::decode(&options.continue_token)?;
         if !matches!(options.resource_version.as_str(), "" | "0") {
             return Err(Status::bad_request(
                 "specifying resource version is not allowed when using continue",
             ));
         }
-        let token = Continue::decode(&options.continue_token)?;
         let after = Some(object::key(call.target.namespace, &token.after));
         let snapshot = match token.revision {
             None => store.snapshot(table),

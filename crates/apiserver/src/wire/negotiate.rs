@@ -80,7 +80,23 @@ pub(crate) fn output(headers: &HeaderMap, query_pretty: Option<bool>, offer: Off
 
 /// Reads the `Accept` header for an answer that has no other view: clauses that ask for one do not count.
 pub(crate) fn unchanged(headers: &HeaderMap, query_pretty: Option<bool>) -> Result<Output> {
-    choose(headers, query_pretty, Unroutable::ByRouter, |clause, pretty| {
+    without_views(headers, query_pretty, Unroutable::ByRouter)
+}
+
+/// Like [`unchanged`], for a path that upstream serves without its router: the lists of groups and of their versions.
+pub(crate) fn unrouted(headers: &HeaderMap, query_pretty: Option<bool>) -> Result<Output> {
+    without_views(headers, query_pretty, Unroutable::OfObjects)
+}
+
+fn without_views(headers: &HeaderMap, query_pretty: Option<bool>, unroutable: Unroutable) -> Result<Output> {
+    choose(headers, query_pretty, unroutable, |clause, pretty| {
+        let clause = match (clause.kind, clause.subkind) {
+            ("application", "*") if unroutable == Unroutable::OfObjects => &Clause {
+                subkind: "json",
+                ..clause.clone()
+            },
+            _ => clause,
+        };
         (!clause.asks_for_a_view()).then(|| clause.output(pretty)).flatten()
     })
 }
@@ -240,6 +256,7 @@ pub(crate) fn asks_from_a_terminal(headers: &HeaderMap) -> bool {
         .any(|known| agent.starts_with(known))
 }
 
+#[derive(Clone)]
 struct Clause<'a> {
     kind: &'a str,
     subkind: &'a str,

@@ -124,7 +124,7 @@ pub(crate) fn decode(
             return Err(handled(expected, expected.version, &why));
         }
     } else {
-        check_type_meta(&value, expected, &unrecognized)?;
+        check_type_meta(&value, expected, body, &unrecognized)?;
         if let Some(why) = too_deep(&decoded).filter(|_| expected.kind == "CustomResourceDefinition") {
             return Err(handled(expected, expected.version, &why));
         }
@@ -192,7 +192,7 @@ fn from_protobuf(body: &[u8], expected: ExpectedKind<'_>) -> Result<Value> {
         }
     }
     let type_meta = Value::Object(type_meta);
-    check_type_meta(&type_meta, expected, &Status::bad_request)?;
+    check_type_meta(&type_meta, expected, body, &Status::bad_request)?;
     let ExpectedType::Typed(ty) = expected.shape else {
         return Err(Status::unsupported_media_type("application/json, application/yaml"));
     };
@@ -329,6 +329,7 @@ fn no_group_version(api_version: &str) -> Option<String> {
 fn check_type_meta(
     value: &Value,
     expected: ExpectedKind<'_>,
+    body: &[u8],
     unrecognized: &dyn Fn(String) -> Box<Status>,
 ) -> Result<()> {
     check_type_is_text(value, unrecognized)?;
@@ -336,6 +337,9 @@ fn check_type_meta(
         return Ok(());
     };
     let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    if let Some(why) = no_group_version(text("apiVersion")) {
+        return Err(unreadable(body, expected, &why));
+    }
     let kind = Some(text("kind"))
         .filter(|kind| !kind.is_empty())
         .unwrap_or(expected.kind);

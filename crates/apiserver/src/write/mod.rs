@@ -7,6 +7,7 @@
 
 mod access;
 pub(crate) mod addressed;
+mod admin_access;
 mod admit;
 pub(crate) mod allocate;
 mod create;

@@ -84,12 +84,15 @@ impl PendingWrite<'_, '_> {
             };
         }
         kubewright_merge::keep_times_of_a_no_op(&old, &mut self.object);
-        if self.object == old {
+        // What upstream stored without its defaults is not what it reads, and is stored anew.
+        let is_stored_anew =
+            record.revision == record.created && resource.behaviour().is_created_without_defaults(&self.object);
+        if self.object == old && resource.serves_as_stored(&record) && !is_stored_anew {
             return Ok(Some(Written::Updated(record)));
         }
         let draft = self.draft().await?;
         // An object whose stored form is the same has not changed.
-        if draft.body == record.body {
+        if draft.body == record.body && !is_stored_anew {
             return Ok(Some(Written::Updated(record)));
         }
         match server.store.update(resource.table, &record.key, record.revision, draft) {

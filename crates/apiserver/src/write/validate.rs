@@ -5,7 +5,7 @@ use kubewright_kinds::strategy::Strategy;
 use kubewright_kinds::{Behaviour, meta};
 use serde_json::Value;
 
-use super::PendingWrite;
+use super::{PendingWrite, admin_access};
 use crate::object::{meta_text, set_meta};
 use crate::registry::{Resource, Subresource};
 use crate::request::call::Call;
@@ -16,6 +16,7 @@ impl PendingWrite<'_, '_> {
         let (resource, object) = (self.resource, &self.object);
         refuse_other_kinds(resource, object)?;
         let mut errors = Errors::new();
+        admin_access::check_requests(self.call.server, resource, object, &mut errors);
         let metadata = object.get("metadata").unwrap_or(&Value::Null);
         meta::validate_create(metadata, resource.namespaced, own_strategy(self.call), &mut errors);
         let (rules, served) = rules(self.call, object);
@@ -34,6 +35,9 @@ impl PendingWrite<'_, '_> {
         let subresource = self.call.target.subresource.map(Subresource::name);
         refuse_other_kinds(resource, new)?;
         let mut errors = Errors::new();
+        if subresource == Some("status") {
+            admin_access::check_results(self.call.server, resource, new, old, &mut errors);
+        }
         meta::validate_update(
             &new["metadata"],
             &old["metadata"],

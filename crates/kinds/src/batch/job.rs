@@ -69,6 +69,14 @@ impl Behaviour for Job {
         label_like_template(update.object);
     }
 
+    /// The labels are those of the template, which has none before the server makes them.
+    fn is_created_without_defaults(&self, object: &Value) -> bool {
+        const GENERATED: [&str; 4] = [CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME];
+        let labels = map_at(object, &["metadata", "labels"]);
+        labels.is_some_and(|labels| labels.keys().all(|label| GENERATED.contains(&label.as_str())))
+            && labels == map_at(object, &["spec", "template", "metadata", "labels"])
+    }
+
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         validate(object, common::options(None), true, errors);
     }

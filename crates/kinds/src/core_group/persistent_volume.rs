@@ -8,7 +8,7 @@ use crate::behaviour::{Behaviour, Create};
 use crate::pod::options::Options;
 use crate::pod::{diff, internal, scheduling, volume_sources, warnings};
 use crate::rules::access::{
-    IMMUTABLE, at, complain, keep, list_at, map_at, map_mut, opt_str_at, part, remove, str_at, strings_at,
+    IMMUTABLE, at, complain, is_unset, keep, list_at, map_at, map_mut, opt_str_at, part, remove, str_at, strings_at,
 };
 use crate::rules::resource_names::amounts;
 use crate::rules::storage;
@@ -149,6 +149,63 @@ pub(crate) fn set_phase_time(object: &mut Value, old: Option<&Value>, now: &str)
     }
 }
 
+/// Everything wrong with the spec of a volume that stands inside another object (a `VolumeAttachment`), which is for CSI alone.
+pub(crate) fn validate_inline(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
+    const NOT_INLINE: &str = "may not be specified in the context of inline volumes";
+    let forbid = |field: &str, is_set: bool, words: &str, errors: &mut Errors| {
+        if is_set {
+            errors.push(FieldError::forbidden(&path.child(field), words));
+        }
+    };
+    forbid("claimRef", at(spec, &["claimRef"]).is_some(), NOT_INLINE, errors);
+    forbid("capacity", !is_unset(spec, &["capacity"]), NOT_INLINE, errors);
+    if at(spec, &["csi"]).is_none() {
+        let words = "has to be specified in the context of inline volumes";
+        errors.push(FieldError::required(&path.child("csi"), words));
+    }
+    validate_modes(spec, &path.child("accessModes"), errors);
+    let policy = str_at(spec, &["persistentVolumeReclaimPolicy"]);
+    let words = "may only be Retain in the context of inline volumes";
+    forbid(
+        "persistentVolumeReclaimPolicy",
+        !matches!(policy, "" | "Retain"),
+        words,
+        errors,
+    );
+    forbid(
+        "nodeAffinity",
+        at(spec, &["nodeAffinity"]).is_some(),
+        NOT_INLINE,
+        errors,
+    );
+    validate_sources("", spec, path, errors);
+    validate_recycling(spec, path, errors);
+    forbid(
+        "storageClassName",
+        !is_unset(spec, &["storageClassName"]),
+        NOT_INLINE,
+        errors,
+    );
+    let mode = opt_str_at(spec, &["volumeMode"]);
+    let words = "may not specify volumeMode other than Filesystem in the context of inline volumes";
+    forbid(
+        "volumeMode",
+        mode.is_some_and(|mode| mode != "Filesystem"),
+        words,
+        errors,
+    );
+}
+
+fn validate_recycling(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
+    let recycles = str_at(spec, &["persistentVolumeReclaimPolicy"]) == "Recycle";
+    if recycles && at(spec, &["hostPath"]).is_some() && is_root(str_at(spec, &["hostPath", "path"])) {
+        errors.push(FieldError::forbidden(
+            &path.child("persistentVolumeReclaimPolicy"),
+            "may not be 'recycle' for a hostPath mount of '/'",
+        ));
+    }
+}
+
 fn validate_spec(object: &Value, errors: &mut Errors) {
     let path = PathRef::root("spec");
     let spec = part(object, "spec");
@@ -164,13 +221,8 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
         ));
     }
     validate_affinity(spec, &path.child("nodeAffinity"), errors);
-    validate_sources(object, spec, &path, errors);
-    if policy == "Recycle" && at(spec, &["hostPath"]).is_some() && is_root(str_at(spec, &["hostPath", "path"])) {
-        errors.push(FieldError::forbidden(
-            &policy_path,
-            "may not be 'recycle' for a hostPath mount of '/'",
-        ));
-    }
+    validate_sources(str_at(object, &["metadata", "name"]), spec, &path, errors);
+    validate_recycling(spec, &path, errors);
     storage::validate_class_and_mode(spec, &path, errors);
     if let Some(class) = opt_str_at(spec, &["volumeAttributesClassName"]) {
         let class_path = path.child("volumeAttributesClassName");
@@ -244,7 +296,8 @@ fn validate_affinity(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_sources(object: &Value, spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
+/// Checks that there is one source, and what it says; `volume` is the name of the volume.
+fn validate_sources(volume: &str, spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let mut count = 0;
     for (name, shown) in SOURCES {
         let Some(source) = at(spec, &[name]) else { continue };
@@ -259,10 +312,7 @@ fn validate_sources(object: &Value, spec: &Value, path: &PathRef<'_>, errors: &m
         match name {
             "local" => validate_local(spec, source, path, errors),
             "csi" => validate_csi(source, &path.child("csi"), errors),
-            "iscsi" => {
-                let volume = str_at(object, &["metadata", "name"]);
-                volume_sources::validate_iscsi_of_volume(source, volume, &path.child(name), errors);
-            }
+            "iscsi" => volume_sources::validate_iscsi_of_volume(source, volume, &path.child(name), errors),
             _ => {
                 volume_sources::validate(name, source, Options::default(), path, errors);
                 validate_namespaces(name, source, &path.child(name), errors);

@@ -31,6 +31,11 @@ impl Behaviour for PersistentVolumeClaim {
         }
     }
 
+    /// The phase is one: a claim is created with an empty status.
+    fn is_created_without_defaults(&self, _object: &Value) -> bool {
+        true
+    }
+
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         claims::validate(part(object, "spec"), &PathRef::root("spec"), errors);
     }

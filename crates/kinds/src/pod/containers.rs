@@ -73,7 +73,7 @@ pub(crate) fn validate_init(scope: &Scope<'_>, path: &PathRef<'_>, errors: &mut 
         let list_path = path;
         let path = path.index(index);
         validate_common(scope, container, &path, errors);
-        validate_restart_policy(container, &path, errors);
+        validate_restart_policy_of_init(container, &path, errors);
         let is_sidecar = opt_str_at(container, &["restartPolicy"]) == Some("Always");
         let name = str_at(container, &["name"]);
         if names.contains(name) {
@@ -316,16 +316,25 @@ fn validate_resize_policy(spec: &Value, container: &Value, path: &PathRef<'_>, e
     }
 }
 
+/// Upstream looks at the rules of an init container only if there is a policy that they are exceptions of.
+fn validate_restart_policy_of_init(container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
+    let has_policy = at(container, &["restartPolicy"]).is_some();
+    if has_policy {
+        validate_restart_policy(container, path, errors);
+    } else if !list_at(container, &["restartPolicyRules"]).is_empty() {
+        errors.push(FieldError::required(&path.child("restartPolicy"), POLICY_FOR_RULES));
+    }
+}
+
+const POLICY_FOR_RULES: &str = "must specify restartPolicy when restart rules are used";
+
 fn validate_restart_policy(container: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     const MAX_RULES: usize = 20;
     const MAX_CODES: usize = 255;
     let rules = list_at(container, &["restartPolicyRules"]);
     match opt_str_at(container, &["restartPolicy"]) {
         None if rules.is_empty() => return,
-        None => errors.push(FieldError::required(
-            &path.child("restartPolicy"),
-            "must specify restartPolicy when restart rules are used",
-        )),
+        None => errors.push(FieldError::required(&path.child("restartPolicy"), POLICY_FOR_RULES)),
         Some("Always" | "Never" | "OnFailure") => {}
         Some(other) => errors.push(FieldError::not_supported(
             &path.child("restartPolicy"),

@@ -8,6 +8,7 @@ use kubewright_apimachinery::field::{FieldError, PathRef};
 use kubewright_apimachinery::go::json;
 use serde_json::Value;
 
+use crate::rules::access;
 use crate::rules::printed;
 use crate::rules::resource_names::quantity;
 
@@ -49,33 +50,37 @@ pub(crate) fn print_scalar(value: &Value) -> Printed {
 
 /// Prints a label selector, whose Go fields carry their wire names and are left out where they are empty.
 pub(crate) fn print_selector(selector: &Value) -> Printed {
-    fn ordered(value: &Value, order: [&str; 3]) -> Printed {
-        let Some(fields) = value.as_object() else {
-            return plain(value);
-        };
-        let is_there = |value: &&Value| !value.as_array().is_some_and(Vec::is_empty);
-        let present = order
-            .into_iter()
-            .filter_map(|name| Some((name, fields.get(name).filter(is_there)?)));
-        Printed::Map(present.map(|(name, value)| (name.to_owned(), plain(value))).collect())
-    }
     let Some(fields) = selector.as_object() else {
         return plain(selector);
     };
     let mut printed = Vec::new();
     let has_labels = |labels: &&Value| !labels.as_object().is_some_and(serde_json::Map::is_empty);
     if let Some(labels) = fields.get("matchLabels").filter(has_labels) {
-        printed.push(("matchLabels".to_owned(), plain(labels)));
+        printed.push(("matchLabels", plain(labels)));
     }
     let expressions = fields.get("matchExpressions").and_then(Value::as_array);
     if let Some(expressions) = expressions.filter(|expressions| !expressions.is_empty()) {
         let list = expressions
             .iter()
-            .map(|expression| ordered(expression, ["key", "operator", "values"]))
+            .map(|expression| wired(expression, &[("key", true), ("operator", true), ("values", false)]))
             .collect();
-        printed.push(("matchExpressions".to_owned(), Printed::List(list)));
+        printed.push(("matchExpressions", Printed::List(list)));
     }
-    Printed::Map(printed)
+    Printed::Struct(printed)
+}
+
+/// A struct whose Go fields carry their wire names: these fields in this order, where an empty one is left out unless it is always
+/// written, as `true` says.
+fn wired(value: &Value, order: &[(&'static str, bool)]) -> Printed {
+    let Some(fields) = value.as_object() else {
+        return plain(value);
+    };
+    let present = order.iter().filter_map(|(name, always)| match fields.get(*name) {
+        None | Some(Value::Null) => always.then(|| (*name, Printed::Scalar("\"\"".to_owned()))),
+        Some(Value::Array(items)) if items.is_empty() && !always => None,
+        Some(value) => Some((*name, plain(value))),
+    });
+    Printed::Struct(present.collect())
 }
 
 /// A value whose maps Go sorts by key.
@@ -257,10 +262,27 @@ fn add_metadata(metadata: &Value, fields: &mut Vec<(&'static str, Printed)>) {
         "finalizers",
     ];
     for name in DECLARED {
-        if let Some(value) = metadata.get(name).filter(|value| !value.is_null()) {
-            fields.push((name, plain(value)));
+        match metadata.get(name) {
+            None => {}
+            Some(value) if access::is_empty(value) && name != "deletionGracePeriodSeconds" => {}
+            Some(Value::Array(owners)) if name == "ownerReferences" => {
+                fields.push((name, Printed::List(owners.iter().map(print_owner).collect())));
+            }
+            Some(value) => fields.push((name, plain(value))),
         }
     }
+}
+
+fn print_owner(owner: &Value) -> Printed {
+    let order = [
+        ("apiVersion", true),
+        ("kind", true),
+        ("name", true),
+        ("uid", true),
+        ("controller", false),
+        ("blockOwnerDeletion", false),
+    ];
+    wired(owner, &order)
 }
 
 fn shaped(shape: &str, value: &Value, parent: &Value) -> Printed {

@@ -7,7 +7,7 @@ use kubewright_apimachinery::names;
 use serde_json::Value;
 
 use crate::rules::access::{
-    at, bool_at, complain, int_at, is_unset, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at,
+    at, bool_at, complain, int_at, is_empty, list_at, map_at, opt_int_at, opt_str_at, part, str_at, strings_at,
 };
 use crate::rules::resource_names::quantity;
 use crate::rules::{annotations, labels};
@@ -506,7 +506,14 @@ pub(crate) fn validate_template_metadata(template: &Value, metadata_path: &PathR
     annotations::validate(metadata.get("annotations"), &metadata_path.child("annotations"), errors);
     labels::validate_labels(metadata.get("labels"), &metadata_path.child("labels"), errors);
     for field in FORBIDDEN_METADATA {
-        if !is_unset(metadata, &[field]) {
+        // Go's zero value of a list or of a pointer is nil: an empty list and a number 0 that was sent are not.
+        let is_set = match metadata.get(field) {
+            None | Some(Value::Null) => false,
+            Some(Value::Array(_)) => true,
+            Some(_) if field == "deletionGracePeriodSeconds" => true,
+            Some(value) => !is_empty(value),
+        };
+        if is_set {
             errors.push(FieldError::forbidden(
                 &metadata_path.child(&lower_first(field)),
                 "cannot be set",

@@ -109,6 +109,24 @@ pub(crate) fn parse_cidr_sloppy(text: &str) -> Option<Cidr> {
     })
 }
 
+/// A valid address of a network interface: an address with the length of its network's prefix, in canonical form.
+pub(crate) fn validate_interface_address(path: &PathRef<'_>, value: &str, errors: &mut Errors) {
+    let Some(Cidr { address, mut prefix }) = parse_cidr_sloppy(value) else {
+        let words = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)";
+        errors.push(FieldError::invalid(path, value, words));
+        return;
+    };
+    let address = address.to_canonical();
+    if address.is_ipv4() && prefix > 32 {
+        prefix -= 96;
+    }
+    let canonical = format!("{address}/{prefix}");
+    if value != canonical {
+        let words = format!("must be in canonical form (\"{canonical}\")");
+        errors.push(FieldError::invalid(path, value, words));
+    }
+}
+
 const NOT_AN_IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const NOT_A_CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 

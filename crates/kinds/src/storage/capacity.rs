@@ -6,9 +6,10 @@ use kubewright_quantity::Quantity;
 use serde_json::Value;
 
 use crate::behaviour::Behaviour;
+use crate::pod::internal;
 use crate::pod::warnings::deprecated_label;
 use crate::rules::access::{
-    at, complain, entries_at, list_at, opt_str_at, require_immutable, require_immutable_str, str_at,
+    IMMUTABLE, at, complain, entries_at, list_at, opt_str_at, part, require_immutable_str, str_at,
 };
 use crate::rules::labels::{SelectorOptions, validate_selector};
 
@@ -44,7 +45,10 @@ impl Behaviour for CsiStorageCapacity {
 
     fn validate_update(&self, object: &Value, old: &Value, _subresource: Option<&str>, errors: &mut Errors) {
         self.validate_create(object, errors);
-        require_immutable(object, old, &["nodeTopology"], errors);
+        let [new, before] = [object, old].map(|object| internal::print_selector(part(object, "nodeTopology")));
+        if !new.means(&before) {
+            errors.push(internal::invalid(&PathRef::root("nodeTopology"), &new, IMMUTABLE));
+        }
         require_immutable_str(object, old, &["storageClassName"], errors);
     }
 

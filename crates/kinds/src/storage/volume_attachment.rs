@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::csi::validate_driver_name;
 use crate::behaviour::Behaviour;
-use crate::rules::access::{IMMUTABLE, at, complain, entries_at, opt_int_at, opt_str_at, same, str_at};
-use crate::rules::printed;
+use crate::core_group::persistent_volume;
+use crate::pod::internal;
+use crate::rules::access::{IMMUTABLE, at, complain, entries_at, opt_int_at, opt_str_at, part, str_at};
 
 const METADATA_SIZE_MAX: usize = 256 * 1024;
 const MESSAGE_MAX: usize = 1024;
@@ -27,14 +28,10 @@ impl Behaviour for VolumeAttachment {
 
     fn validate_update(&self, object: &Value, old: &Value, subresource: Option<&str>, errors: &mut Errors) {
         self.validate_create(object, errors);
-        if subresource.is_none() && !same(at(object, &["spec"]), at(old, &["spec"])) {
-            let shown = format!(
-                r#"{{"Attacher":{},"Source":{{"PersistentVolumeName":{},"InlineVolumeSpec":null}},"NodeName":{}}}"#,
-                Value::from(str_at(object, &["spec", "attacher"])),
-                printed::pointer(at(object, &["spec", "source", "persistentVolumeName"])),
-                Value::from(str_at(object, &["spec", "nodeName"])),
-            );
-            errors.push(printed::invalid(&PathRef::root("spec"), &shown, IMMUTABLE));
+        let (new, old) = (part(object, "spec"), part(old, "spec"));
+        if subresource.is_none() && !internal::same("VolumeAttachmentSpec", new, old) {
+            let shown = internal::print("VolumeAttachmentSpec", new);
+            errors.push(internal::invalid(&PathRef::root("spec"), &shown, IMMUTABLE));
         }
     }
 }
@@ -43,20 +40,23 @@ fn validate_spec(object: &Value, errors: &mut Errors) {
     let spec = PathRef::root("spec");
     validate_driver_name(str_at(object, &["spec", "attacher"]), &spec.child("attacher"), errors);
     let source = spec.child("source");
-    let inline = at(object, &["spec", "source", "inlineVolumeSpec"]).is_some();
+    let inline = at(object, &["spec", "source", "inlineVolumeSpec"]);
     let named = opt_str_at(object, &["spec", "source", "persistentVolumeName"]);
     let exactly_one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     match (inline, named) {
-        (false, None) => errors.push(FieldError::required(&source, exactly_one)),
-        (true, Some(_)) => errors.push(FieldError::forbidden(&source, exactly_one)),
-        (false, Some("")) => {
+        (None, None) => errors.push(FieldError::required(&source, exactly_one)),
+        (Some(_), Some(_)) => errors.push(FieldError::forbidden(&source, exactly_one)),
+        (None, Some("")) => {
             let path = source.child("persistentVolumeName");
             errors.push(FieldError::required(
                 &path,
                 "must specify non empty persistentVolumeName",
             ));
         }
-        _ => {}
+        (Some(inline), None) => {
+            persistent_volume::validate_inline(inline, &source.child("inlineVolumeSpec"), errors);
+        }
+        (None, Some(_)) => {}
     }
     let node = str_at(object, &["spec", "nodeName"]);
     complain(&spec.child("nodeName"), node, names::dns1123_subdomain(node), errors);

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use kubewright_apimachinery::fields;
+use kubewright_apimachinery::fields::{self, Requirement};
 use kubewright_store::Record;
 
 use crate::custom::Lookup;
@@ -71,7 +71,9 @@ impl Selector {
 
     /// Reads a selector of a resource; the error is upstream's sentence.
     pub(crate) fn parse(text: &str, resource: &Resource) -> Result<Selector, String> {
-        let requirements = fields::parse(text)?.into_iter();
+        // A term of nothing asks for nothing.
+        let asks = |requirement: &Requirement<'_>| !(requirement.field.is_empty() && requirement.value.is_empty());
+        let requirements = fields::parse(text)?.into_iter().filter(asks);
         let terms = requirements.map(|requirement| {
             let field = match requirement.field {
                 "metadata.name" => Field::Name,
