@@ -43,7 +43,7 @@ async fn check(client: &Client, policy: &View<ValidatingAdmissionPolicy>) -> Res
         }
     }
     let params = match kind_of_params(&value) {
-        Some(kind) => schemas.type_of(&kind).await?.flatten(),
+        Some(kind) => schemas.type_of(&kind).await?,
         None => None,
     };
     let warnings: Vec<Value> = check_types(&value, &typed, params.as_ref())
@@ -102,7 +102,7 @@ impl<'c> Schemas<'c> {
     async fn type_of(
         &mut self,
         kind: &GroupVersionKind,
-    ) -> std::result::Result<Option<Option<kubewright_cel::Type>>, kube::Error> {
+    ) -> std::result::Result<Option<kubewright_cel::Type>, kube::Error> {
         let path = if kind.group.is_empty() {
             format!("/openapi/v3/api/{}", kind.version)
         } else {

@@ -7,8 +7,8 @@ use crate::attributes::GroupVersionKind;
 
 const PREFIX: &str = "#/components/schemas/";
 
-/// The type that expressions see of a kind, by the document of its group and version; `None` if the document does not have the kind, and
-/// `Some(None)` if expressions see nothing of it. `name` is that of the type in messages.
+/// The type that expressions see of a kind, by the document of its group and version; `None` if the document does not have the kind. What
+/// expressions cannot see by its schema is of any type. `name` is that of the type in messages.
 ///
 /// ```
 /// use kubewright_admission::GroupVersionKind;
@@ -24,10 +24,10 @@ const PREFIX: &str = "#/components/schemas/";
 ///     "Next": { "type": "string" },
 /// } } });
 /// let foo = GroupVersionKind::new("example.com", "v1", "Foo");
-/// assert_eq!(published_type(&document, &foo, "Foo1").unwrap().unwrap().to_string(), "Foo1");
+/// assert_eq!(published_type(&document, &foo, "Foo1").unwrap().to_string(), "Foo1");
 /// assert_eq!(published_type(&document, &GroupVersionKind::new("", "v1", "Foo"), "Foo1"), None);
 /// ```
-pub fn published_type(document: &Value, kind: &GroupVersionKind, name: &str) -> Option<Option<Type>> {
+pub fn published_type(document: &Value, kind: &GroupVersionKind, name: &str) -> Option<Type> {
     let schemas = document.pointer("/components/schemas")?.as_object()?;
     let is_kind = |schema: &Value| {
         let kinds = schema.get("x-kubernetes-group-version-kind").and_then(Value::as_array);
@@ -36,7 +36,7 @@ pub fn published_type(document: &Value, kind: &GroupVersionKind, name: &str) -> 
     };
     let (root, schema) = schemas.iter().find(|(_, schema)| is_kind(schema))?;
     let schema = resolved(schemas, &mut vec![root], schema);
-    Some(Decl::from_schema(&schema, true).cel_type(name))
+    Some(Decl::from_schema(&schema, true).cel_type(name).unwrap_or(Type::Dyn))
 }
 
 /// The schema with what it refers to put in its place; what contains itself is an object without fields.
@@ -98,7 +98,7 @@ mod tests {
             "x-kubernetes-group-version-kind": [{"group": "g", "version": "v1", "kind": "Tree"}],
         }}}});
         let ty = published_type(&document, &GroupVersionKind::new("g", "v1", "Tree"), "Tree1");
-        let Some(Some(Type::Object(tree))) = ty else {
+        let Some(Type::Object(tree)) = ty else {
             panic!("an object, not {ty:?}")
         };
         let fields = tree.fields.as_ref().unwrap();

@@ -102,7 +102,7 @@ fn resources_of(rule: &Value) -> Vec<GroupVersionResource> {
 }
 
 /// Checks the validations of a policy and their messages against the types of the objects that it is about, and of its params.
-/// What has no type is of any.
+/// Params without a type are of any.
 ///
 /// ```
 /// use kubewright_admission::GroupVersionKind;
@@ -111,7 +111,7 @@ fn resources_of(rule: &Value) -> Vec<GroupVersionResource> {
 /// use serde_json::json;
 ///
 /// let schema = json!({ "type": "object", "properties": { "data": { "type": "object" } } });
-/// let kinds = [(GroupVersionKind::new("", "v1", "ConfigMap"), Decl::from_schema(&schema, true).cel_type("ConfigMap"))];
+/// let kinds = [(GroupVersionKind::new("", "v1", "ConfigMap"), Decl::from_schema(&schema, true).cel_type("ConfigMap").unwrap())];
 /// let policy = json!({ "spec": { "validations": [{ "expression": "object.date == null" }] } });
 /// let warnings = check_types(&policy, &kinds, None);
 /// assert_eq!(warnings[0].field_ref, "spec.validations[0].expression");
@@ -119,7 +119,7 @@ fn resources_of(rule: &Value) -> Vec<GroupVersionResource> {
 /// ```
 pub fn check_types(
     policy: &Value,
-    kinds: &[(GroupVersionKind, Option<Type>)],
+    kinds: &[(GroupVersionKind, Type)],
     params: Option<&Type>,
 ) -> Vec<ExpressionWarning> {
     let has_params = kind_of_params(policy).is_some();
@@ -128,7 +128,7 @@ pub fn check_types(
         .iter()
         .map(|(kind, object)| {
             let params = has_params.then(|| params.cloned().unwrap_or(Type::Dyn));
-            let env = typed_environment(object.clone().unwrap_or(Type::Dyn), params);
+            let env = typed_environment(object.clone(), params);
             (kind, with_variables(env, variables))
         })
         .collect();
@@ -183,11 +183,11 @@ mod tests {
 
     use super::*;
 
-    fn warnings(spec: Value) -> Vec<ExpressionWarning> {
+    fn warnings(spec: &Value) -> Vec<ExpressionWarning> {
         let schema = json!({"type": "object", "properties": {
             "spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
         }});
-        let ty = Decl::from_schema(&schema, true).cel_type("Foo1");
+        let ty = Decl::from_schema(&schema, true).cel_type("Foo1").unwrap();
         let kinds = [(GroupVersionKind::new("example.com", "v1", "Foo"), ty)];
         check_types(&json!({ "spec": spec }), &kinds, None)
     }
@@ -198,7 +198,7 @@ mod tests {
             "variables": [{"name": "replicas", "expression": "object.spec.replicas"}],
             "validations": [{"expression": "variables.replicas > 1", "messageExpression": "1"}],
         });
-        assert_eq!(warnings(spec), []);
+        assert_eq!(warnings(&spec), []);
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
             "variables": [{"name": "replicas", "expression": "object.spec.replicas"}],
             "validations": [{"expression": "variables.replicas == 'a'"}],
         });
-        let found = warnings(spec);
+        let found = warnings(&spec);
         assert!(
             found[0]
                 .warning

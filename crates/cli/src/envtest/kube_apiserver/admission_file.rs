@@ -1,6 +1,6 @@
 //! The file of `--admission-control-config-file`: what admission plugins are told.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kubewright_apimachinery::go::quote;
 use kubewright_apiserver::{AdmissionPlugin, Options};
@@ -67,7 +67,7 @@ fn configurations(path: &Path) -> Result<Vec<(String, Value)>, String> {
         let configuration = match plugin.get("configuration").filter(|own| !own.is_null()) {
             Some(own) => own.clone(),
             None if text("path").is_empty() => return Ok(None),
-            None => read(&folder.join(PathBuf::from(text("path"))))?,
+            None => read(&folder.join(text("path")))?,
         };
         Ok(Some((text("name").to_owned(), configuration)))
     });
