@@ -41,10 +41,20 @@ pub enum ControllerName {
     PodGarbageCollector,
     /// What is used of `ResourceQuotas`.
     ResourceQuota,
+    /// Approves kubelets' requests for certificates.
+    CsrApproving,
+    /// Signs requests for certificates that are approved.
+    CsrSigning,
+    /// Deletes old requests for certificates.
+    CsrCleaner,
+    /// Keeps claims while Pods use them.
+    ClaimProtection,
+    /// Keeps volumes while they are bound.
+    VolumeProtection,
 }
 
 /// Short name, kube-controller-manager's name.
-const NAMES: [(ControllerName, &str, &str); 17] = [
+const NAMES: [(ControllerName, &str, &str); 22] = [
     (ControllerName::GarbageCollector, "gc", "garbage-collector-controller"),
     (ControllerName::Namespace, "namespace", "namespace-controller"),
     (
@@ -97,6 +107,31 @@ const NAMES: [(ControllerName, &str, &str); 17] = [
         ControllerName::ResourceQuota,
         "resourcequota",
         "resourcequota-controller",
+    ),
+    (
+        ControllerName::CsrApproving,
+        "csrapproving",
+        "certificatesigningrequest-approving-controller",
+    ),
+    (
+        ControllerName::CsrSigning,
+        "csrsigning",
+        "certificatesigningrequest-signing-controller",
+    ),
+    (
+        ControllerName::CsrCleaner,
+        "csrcleaner",
+        "certificatesigningrequest-cleaner-controller",
+    ),
+    (
+        ControllerName::ClaimProtection,
+        "pvc-protection",
+        "persistentvolumeclaim-protection-controller",
+    ),
+    (
+        ControllerName::VolumeProtection,
+        "pv-protection",
+        "persistentvolume-protection-controller",
     ),
 ];
 

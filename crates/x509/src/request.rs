@@ -64,6 +64,8 @@ pub struct CertificateRequest {
     pub signature: Vec<u8>,
     /// The public key, as a `SubjectPublicKeyInfo` in DER.
     pub public_key: Vec<u8>,
+    /// The content of the public key's algorithm identifier.
+    pub key_algorithm: Vec<u8>,
     /// The bytes of the public key alone.
     pub key: Vec<u8>,
     /// The attributes of the subject, in order: object identifier as DER content, and text.
@@ -96,12 +98,12 @@ impl CertificateRequest {
         let subject = body.expect(SEQUENCE)?;
         let public_key = body.expect(SEQUENCE)?;
         let mut key = Reader(public_key.content);
-        key.expect(SEQUENCE)?;
         let mut request = CertificateRequest {
             signed: signed.whole.to_vec(),
             signature_algorithm: outside.content(SEQUENCE)?.to_vec(),
             signature: outside.bits()?.to_vec(),
             public_key: public_key.whole.to_vec(),
+            key_algorithm: key.content(SEQUENCE)?.to_vec(),
             key: key.bits()?.to_vec(),
             subject: name(subject.content)?
                 .into_iter()

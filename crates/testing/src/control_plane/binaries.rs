@@ -24,7 +24,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct Binaries {
     remote: Remote,
     kubeconfig: String,
-    authority: String,
+    /// The authority of the server's certificate and of its clients'.
+    authority: PemPair,
     // In the order in which they end: the server first, then its storage, then their folder.
     server: Process,
     etcd: Process,
@@ -71,7 +72,10 @@ impl Binaries {
         Ok(Binaries {
             remote,
             kubeconfig,
-            authority: authority.certificate,
+            authority: PemPair {
+                certificate: authority.certificate,
+                key: authority.key,
+            },
             server,
             etcd,
             folder,
@@ -88,6 +92,11 @@ impl Binaries {
 
     /// The certificate of who signed the server's.
     pub(super) fn authority(&self) -> &str {
+        &self.authority.certificate
+    }
+
+    /// The authority of clients, which can sign for them.
+    pub(super) fn signing_authority(&self) -> &PemPair {
         &self.authority
     }
 

@@ -21,6 +21,7 @@ impl From<KeyedCertificate> for PemPair {
 
 pub(super) struct Authority {
     pub(super) certificate: String,
+    pub(super) key: String,
     signer: Signer,
 }
 
@@ -29,6 +30,7 @@ impl Authority {
         let made = certificates::authority(name, None).map_err(failed)?;
         Ok(Authority {
             certificate: made.certificate_pem(),
+            key: made.key_pem(),
             signer: Signer::new(name, &made.key_pem()).map_err(failed)?,
         })
     }

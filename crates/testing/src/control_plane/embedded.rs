@@ -1,16 +1,24 @@
 //! The embedded server, in this process.
 
-use kubewright_apiserver::{ApiServer, Listener, Options, User};
+use std::sync::OnceLock;
+
+use kubewright_apiserver::{ApiServer, ListenOptions, Listener, Options, User};
 use kubewright_runtime::clock::Clock;
 use tokio::sync::Mutex;
 
+use super::certificates::{Authority, PemPair};
 use crate::Error;
 use crate::traffic::{self, Traffic};
+
+/// The name of authorities that a listener takes.
+const LISTENER: &str = "kubewright-ca";
 
 pub(crate) struct Embedded {
     server: ApiServer,
     /// The listener for clients outside this process, started when first needed.
     listener: Mutex<Option<Listener>>,
+    /// The authority of the listener and of its clients, made when first needed.
+    authority: OnceLock<PemPair>,
 }
 
 impl Embedded {
@@ -26,6 +34,7 @@ impl Embedded {
         Embedded {
             server,
             listener: Mutex::new(None),
+            authority: OnceLock::new(),
         }
     }
 
@@ -42,6 +51,15 @@ impl Embedded {
         traffic::client(service, traffic.clone(), self.server.client(), namespace)
     }
 
+    /// The authority of the listener and of its clients. Controllers sign with it before anybody listens.
+    pub(super) fn authority(&self) -> Result<&PemPair, Error> {
+        if let Some(made) = self.authority.get() {
+            return Ok(made);
+        }
+        let Authority { certificate, key, .. } = Authority::new(LISTENER)?;
+        Ok(self.authority.get_or_init(|| PemPair { certificate, key }))
+    }
+
     pub(super) async fn kubeconfig(&self) -> Result<String, Error> {
         if crate::time::is_paused() {
             return Err(Error::Paused("listening for clients outside this process"));
@@ -51,7 +69,9 @@ impl Embedded {
             return Ok(listener.kubeconfig());
         }
         // Boxed: its type would be too deep for the compiler in a future that is deep itself.
-        let listening = Box::pin(self.server.listen(0)).await;
+        let PemPair { certificate, key } = self.authority()?;
+        let options = ListenOptions::default().authority(certificate, key);
+        let listening = Box::pin(self.server.listen(options)).await;
         let listening = listening.map_err(|error| Error::ControlPlane(error.to_string()))?;
         let kubeconfig = listening.kubeconfig();
         *listener = Some(listening);

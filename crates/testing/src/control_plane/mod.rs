@@ -10,6 +10,7 @@ mod remote;
 use std::path::PathBuf;
 
 use kubewright_apiserver::ApiServer;
+use kubewright_controllers::SigningAuthority;
 use kubewright_runtime::clock::Clock;
 
 pub(crate) use binaries::Binaries;
@@ -149,6 +150,19 @@ impl ControlPlane {
             ControlPlane::Binaries(binaries) => Some(binaries.authority()),
             _ => None,
         }
+    }
+
+    /// The authority of the server's clients with its key, which signs certificates for those who ask through the API.
+    pub(crate) fn signing_authority(&self) -> Result<Option<SigningAuthority>, Error> {
+        let pair = match self {
+            ControlPlane::Embedded(embedded) => embedded.authority()?,
+            ControlPlane::Binaries(binaries) => binaries.signing_authority(),
+            ControlPlane::Existing(_) => return Ok(None),
+        };
+        let authority = SigningAuthority::new(&pair.certificate, &pair.key);
+        authority
+            .map(Some)
+            .map_err(|error| Error::ControlPlane(error.to_string()))
     }
 
     /// A kubeconfig for clients outside this process.

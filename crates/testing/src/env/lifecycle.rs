@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use kubewright_apiserver::ApiServer;
+use kubewright_controllers::ControllerName;
 use kubewright_runtime::mapper::RestMapper;
 
 use super::{TestEnv, clean, live};
@@ -155,6 +156,11 @@ impl TestEnv {
         }
         if let Some(authority) = self.control_plane()?.authority() {
             controllers = controllers.root_ca(authority);
+        }
+        if controllers.contains(ControllerName::CsrSigning)
+            && let Some(authority) = self.control_plane()?.signing_authority()?
+        {
+            controllers = controllers.signing_authority(authority);
         }
         *self.controllers.lock() = Some(RunningControllers::start(&controllers, kube)?);
         Ok(())

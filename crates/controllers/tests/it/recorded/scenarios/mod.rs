@@ -1,5 +1,6 @@
 //! What is recorded: the scenarios, step by step, by the controller they are about.
 
+mod certificates;
 mod collection;
 mod cron_jobs;
 mod deployments;
@@ -8,6 +9,7 @@ mod namespaces;
 mod nodes;
 mod replica_sets;
 mod services;
+mod volumes;
 
 use serde_json::{Value, json};
 
@@ -34,7 +36,7 @@ fn scenario(name: &'static str, acts: Vec<Act>) -> Scenario {
 }
 
 /// Every scenario, by what it is about.
-pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 8] {
+pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 10] {
     [
         ("deployments", deployments::all()),
         ("replica sets", replica_sets::all()),
@@ -44,6 +46,8 @@ pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 8] {
         ("services", services::all()),
         ("namespaces", namespaces::all()),
         ("nodes", nodes::all()),
+        ("certificates", certificates::all()),
+        ("volumes", volumes::all()),
     ]
 }
 
