@@ -14,7 +14,7 @@ use futures_util::future::OptionFuture;
 use kubewright_apiserver::{ApiServer, AuthorizationMode, ListenOptions, Options};
 use kubewright_cluster::embedded::explain;
 use kubewright_cluster::{kubeconfig, quoted};
-use kubewright_controllers::Controllers;
+use kubewright_controllers::{Controllers, SigningAuthority};
 use kubewright_runtime::stop::Stopper;
 use kubewright_system::signals::Signals;
 use tempfile::TempDir;
@@ -220,10 +220,12 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         certificates.keep(&listener)?;
     }
     let (stopper, stop) = Stopper::new();
+    let (certificate, key) = listener.authority_pem();
     let mut controllers = arguments
         .controllers
         .nodes(arguments.nodes.into())
-        .root_ca(listener.ca_pem());
+        .root_ca(listener.ca_pem())
+        .signing_authority(SigningAuthority::new(certificate, key)?);
     let place = KubeconfigFile::of(arguments.kubeconfig_out)?;
     // Kept until all is over: Pods' files are in it.
     let mut pods = None;

@@ -8,8 +8,14 @@
 //!   --controllers deployment-controller,replicaset-controller,job-controller,cronjob-controller,
 //!     ttl-after-finished-controller,garbage-collector-controller,namespace-controller,serviceaccount-controller,
 //!     root-ca-certificate-publisher-controller,clusterrole-aggregation-controller,endpointslice-controller,
-//!     node-lifecycle-controller,taint-eviction-controller,validatingadmissionpolicy-status-controller
+//!     node-lifecycle-controller,taint-eviction-controller,validatingadmissionpolicy-status-controller,
+//!     certificatesigningrequest-approving-controller,
+//!     certificatesigningrequest-signing-controller,certificatesigningrequest-cleaner-controller,
+//!     persistentvolumeclaim-protection-controller,persistentvolume-protection-controller
+//!   --cluster-signing-cert-file CA.crt --cluster-signing-key-file CA.key
 //! ```
+//!
+//! The authority of the last line has to be valid for longer than a certificate, a year: else certificates end with it.
 //!
 //! The scenarios about nodes have `pod-garbage-collector-controller` too. It is off for the others: their Pods are on nodes
 //! that do not exist.

@@ -13,13 +13,14 @@ use kubewright_runtime::operator::Operator;
 use kubewright_runtime::random::Random;
 use kubewright_runtime::stop::Stop;
 
+use crate::certificates::SigningAuthority;
 use crate::kubelet::process::Processes;
 use crate::names::{ControllerName, UnknownController};
 use crate::support::events::EventBroadcaster;
 use crate::support::{Settings, index};
 use crate::{
-    cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc, policy_status, replicaset,
-    resource_quota, role_aggregation, root_ca, scheduler, service_account,
+    certificates, cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc, policy_status,
+    replicaset, resource_quota, role_aggregation, root_ca, scheduler, service_account, volume_protection,
 };
 
 /// The controllers of a cluster: all, none or some of them.
@@ -179,6 +180,27 @@ impl Controllers {
         self
     }
 
+    /// The authority that signs certificates for those who ask through the API; without one, nothing is signed. It has to be one
+    /// whose certificates the API server accepts from clients.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, Options};
+    /// use kubewright_controllers::{Controllers, SigningAuthority};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let listener = ApiServer::new(Options::new()).listen(0).await?;
+    /// let (certificate, key) = listener.authority_pem();
+    /// let controllers = Controllers::all().signing_authority(SigningAuthority::new(certificate, key)?);
+    /// # drop(controllers);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn signing_authority(mut self, authority: SigningAuthority) -> Self {
+        self.settings.signing_authority = Some(authority);
+        self
+    }
+
     /// How many Pods that have ended are kept before the oldest are deleted: 12500 by default, and all of them if 0. It is
     /// kube-controller-manager's `--terminated-pod-gc-threshold`.
     pub fn terminated_pod_gc_threshold(mut self, pods: usize) -> Self {
@@ -239,6 +261,11 @@ impl Controllers {
                 ControllerName::PodGarbageCollector => pod_gc::add_to(operator, settings),
                 ControllerName::ResourceQuota => resource_quota::add_to(operator, settings),
                 ControllerName::ValidatingAdmissionPolicyStatus => operator.controller(policy_status::controller()),
+                ControllerName::CsrApproving => operator.controller(certificates::approving()),
+                ControllerName::CsrSigning => operator.controller(certificates::signing(settings)),
+                ControllerName::CsrCleaner => operator.controller(certificates::cleaning(settings)),
+                ControllerName::ClaimProtection => operator.controller(volume_protection::claims()),
+                ControllerName::VolumeProtection => operator.controller(volume_protection::volumes()),
             };
         }
         operator

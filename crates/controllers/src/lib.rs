@@ -36,6 +36,7 @@
 //! # }
 //! ```
 
+mod certificates;
 mod controllers;
 mod cronjob;
 mod deployment;
@@ -55,7 +56,9 @@ mod root_ca;
 mod scheduler;
 mod service_account;
 mod support;
+mod volume_protection;
 
+pub use certificates::SigningAuthority;
 pub use controllers::Controllers;
 pub use kubelet::node::FAILED_ANNOTATION;
 pub use kubelet::process;

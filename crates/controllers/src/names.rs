@@ -43,10 +43,20 @@ pub enum ControllerName {
     ResourceQuota,
     /// What is wrong with the types of `ValidatingAdmissionPolicies`.
     ValidatingAdmissionPolicyStatus,
+    /// Approves kubelets' requests for certificates.
+    CsrApproving,
+    /// Signs requests for certificates that are approved.
+    CsrSigning,
+    /// Deletes old requests for certificates.
+    CsrCleaner,
+    /// Keeps claims while Pods use them.
+    ClaimProtection,
+    /// Keeps volumes while they are bound.
+    VolumeProtection,
 }
 
 /// Short name, kube-controller-manager's name.
-const NAMES: [(ControllerName, &str, &str); 18] = [
+const NAMES: [(ControllerName, &str, &str); 23] = [
     (ControllerName::GarbageCollector, "gc", "garbage-collector-controller"),
     (ControllerName::Namespace, "namespace", "namespace-controller"),
     (
@@ -104,6 +114,31 @@ const NAMES: [(ControllerName, &str, &str); 18] = [
         ControllerName::ValidatingAdmissionPolicyStatus,
         "validatingadmissionpolicy-status",
         "validatingadmissionpolicy-status-controller",
+    ),
+    (
+        ControllerName::CsrApproving,
+        "csrapproving",
+        "certificatesigningrequest-approving-controller",
+    ),
+    (
+        ControllerName::CsrSigning,
+        "csrsigning",
+        "certificatesigningrequest-signing-controller",
+    ),
+    (
+        ControllerName::CsrCleaner,
+        "csrcleaner",
+        "certificatesigningrequest-cleaner-controller",
+    ),
+    (
+        ControllerName::ClaimProtection,
+        "pvc-protection",
+        "persistentvolumeclaim-protection-controller",
+    ),
+    (
+        ControllerName::VolumeProtection,
+        "pv-protection",
+        "persistentvolume-protection-controller",
     ),
 ];
 

@@ -14,6 +14,8 @@
 //! # }
 //! ```
 
+mod authority;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ use rcgen::{
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+pub use authority::{AuthorityError, CertificateAuthority, Issuance};
 /// Why a certificate cannot be made.
 pub use rcgen::Error;
 

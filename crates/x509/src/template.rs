@@ -88,7 +88,11 @@ impl Template<'_> {
             written.extend(extension(AUTHORITY_KEY_ID, false, &id));
         }
         if !request.names.is_empty() {
-            written.extend(extension(SUBJECT_ALT_NAME, has_no_subject, &alternatives(&request.names)));
+            written.extend(extension(
+                SUBJECT_ALT_NAME,
+                has_no_subject,
+                &alternatives(&request.names),
+            ));
         }
         written
     }
@@ -220,8 +224,14 @@ mod tests {
         let read = Certificate::read(&assemble(&signed, ALGORITHM, b"signature")).unwrap();
         assert_eq!((read.common_name.as_str(), read.organization.as_str()), ("jané", "ops"));
         assert_eq!((read.validity, read.version), (template.validity, 3));
-        assert_eq!((read.is_ca, read.has_constraints, read.may_sign), (false, true, Some(false)));
-        assert_eq!((read.for_servers, read.dns_names.len(), read.addresses.len()), (Some(true), 1, 1));
+        assert_eq!(
+            (read.is_ca, read.has_constraints, read.may_sign),
+            (false, true, Some(false))
+        );
+        assert_eq!(
+            (read.for_servers, read.dns_names.len(), read.addresses.len()),
+            (Some(true), 1, 1)
+        );
         assert_eq!((read.issuer, read.serial.len()), (authority.subject, 17));
         assert_eq!((read.signed, read.signature), (signed, b"signature".to_vec()));
     }

@@ -4,6 +4,8 @@ use kubewright_runtime::client::Client;
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::random::Random;
 
+use crate::certificates::SigningAuthority;
+
 use super::events::{EventBroadcaster, EventRecorder};
 use crate::kubelet::process::Processes;
 
@@ -21,6 +23,8 @@ pub(crate) struct Settings {
     /// Whether there will be simulated nodes, so that it is worth waiting for them.
     pub(crate) expects_nodes: bool,
     pub(crate) events: EventBroadcaster,
+    /// Who signs certificates for those who ask through the API.
+    pub(crate) signing_authority: Option<SigningAuthority>,
 }
 
 impl Default for Settings {
@@ -34,6 +38,7 @@ impl Default for Settings {
             most_ended: 12_500,
             expects_nodes: false,
             events: EventBroadcaster::default(),
+            signing_authority: None,
         }
     }
 }

@@ -19,7 +19,7 @@ use http_body_util::BodyExt as _;
 use kubewright_apimachinery::go::quote::quote_list;
 use kubewright_apiserver::ApiServer;
 use kubewright_cluster::with_sources;
-use kubewright_controllers::Controllers;
+use kubewright_controllers::{Controllers, SigningAuthority};
 use kubewright_runtime::stop::Stopper;
 use kubewright_system::signals::Signals;
 use serde_json::Value;
@@ -86,7 +86,10 @@ async fn serve(settings: Settings, controllers: Controllers) -> Result<(), Box<d
     check_apis(&server, &settings.apis).await?;
     let listener = server.listen(settings.listen).await?;
     let (stopper, stop) = Stopper::new();
-    let controllers = controllers.root_ca(listener.ca_pem());
+    let (certificate, key) = listener.authority_pem();
+    let controllers = controllers
+        .root_ca(listener.ca_pem())
+        .signing_authority(SigningAuthority::new(certificate, key)?);
     let mut controlling = (!controllers.is_empty()).then(|| tokio::spawn(controllers.run(server.client(), stop)));
     output::complain(&format!(
         "kube-apiserver of Kubewright {}, Kubernetes v{KUBERNETES}: serving securely on {}",

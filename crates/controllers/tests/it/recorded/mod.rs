@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use driver::{Driver, Recording};
 use kubewright_apiserver::{ApiServer, Options};
-use kubewright_controllers::Controllers;
+use kubewright_controllers::{Controllers, SigningAuthority};
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::stop::Stopper;
+use kubewright_system::certificates;
 use scenarios::Scenario;
 use serde_json::{Value, json};
 
@@ -28,7 +29,9 @@ async fn replay(controllers: &str, scenario: &Scenario, recording: &Recording) -
     let clock = Clock::starting_at(epoch);
     let (stopper, stop) = Stopper::new();
     let controllers = Controllers::parse(controllers).unwrap().seed(1).clock(clock);
-    let controllers = controllers.root_ca("certificates");
+    let made = certificates::authority("example-ca", None).unwrap();
+    let authority = SigningAuthority::new(&made.certificate_pem(), &made.key_pem()).unwrap();
+    let controllers = controllers.root_ca("certificates").signing_authority(authority);
     let running = tokio::spawn(controllers.run(server.client(), stop));
     let driver = Driver::new(server.client(), scenario.name, scenario.shows).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -156,6 +159,16 @@ async fn nodes_go_as_they_went_with_the_real_controllers() {
 #[tokio::test(start_paused = true)]
 async fn policies_go_as_they_went_with_the_real_controllers() {
     replay_all("policies").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn certificates_go_as_they_went_with_the_real_controllers() {
+    replay_all("certificates").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn volumes_go_as_they_went_with_the_real_controllers() {
+    replay_all("volumes").await;
 }
 
 #[test]

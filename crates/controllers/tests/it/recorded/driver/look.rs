@@ -6,7 +6,7 @@ use kube::core::DynamicObject;
 use kubewright_runtime::cache::Query;
 use serde_json::{Map, Value, json};
 
-use super::{Driver, KINDS};
+use super::{Driver, KINDS, certificate};
 
 /// Taken out: they differ from run to run.
 const LEFT_OUT: [&str; 14] = [
@@ -50,7 +50,11 @@ impl Driver {
             }
             for object in self.all(kind).await {
                 if self.is_shown(kind, object.key().name()) {
-                    shown.push(plain(serde_json::to_value(&*object).unwrap()));
+                    let mut object = serde_json::to_value(&*object).unwrap();
+                    if let Some(certificate) = object.pointer_mut("/status/certificate") {
+                        *certificate = certificate::described(certificate);
+                    }
+                    shown.push(plain(object));
                 }
             }
             shown.sort_by_key(Value::to_string);
@@ -68,13 +72,19 @@ impl Driver {
             "ConfigMap" if name == "kube-root-ca.crt" => asked(name),
             "ServiceAccount" => asked(kind),
             "Namespace" => asked(kind) && name == self.namespace,
-            "Node" | "ClusterRole" | "ValidatingAdmissionPolicy" => name.starts_with(&self.namespace),
+            "Node"
+            | "ClusterRole"
+            | "ClusterRoleBinding"
+            | "PersistentVolume"
+            | "StorageClass"
+            | "CertificateSigningRequest"
+            | "ValidatingAdmissionPolicy" => name.starts_with(&self.namespace),
             "CustomResourceDefinition" => false,
             _ => true,
         }
     }
 
-    /// What people were told. What is about nodes is told in the namespace `default`.
+    /// What people were told. What is about nodes and volumes is told in the namespace `default`.
     async fn events(&self) -> BTreeSet<String> {
         let own = self.all("Event").await;
         let mut told: BTreeSet<String> = own.iter().map(|event| tell(&event.data)).collect();
@@ -82,7 +92,7 @@ impl Driver {
         let others = self.client.dynamic(Self::kind("Event")).list(&query).await.unwrap();
         let is_ours = |event: &DynamicObject| {
             let about = &event.data["involvedObject"];
-            about["kind"] == "Node"
+            about["namespace"].is_null()
                 && about["name"]
                     .as_str()
                     .is_some_and(|name| name.starts_with(&self.namespace))

@@ -1,5 +1,6 @@
 //! Carries out a scenario on any server, as its user, its kubelet and its clock; [`look`] writes down what came of it.
 
+mod certificate;
 mod look;
 
 use jiff::{SignedDuration, Timestamp};
@@ -21,6 +22,10 @@ pub(crate) enum Act {
     Patch(String, String, Value),
     /// Change an object's status: kind, name, merge patch.
     Status(String, String, Value),
+    /// Make an object as somebody else: name, groups.
+    CreateAs(String, Vec<String>, Value),
+    /// Approve or deny a request for a certificate: name, condition.
+    Approval(String, Value),
     /// Delete an object: kind, name, what becomes of its dependents.
     Delete(String, String, String),
     /// Say that so many Pods that are not ready are.
@@ -77,7 +82,7 @@ pub(crate) struct Recording {
 type KindRow = (&'static str, &'static str, &'static str, bool);
 
 /// The kinds that are looked at.
-const KINDS: [KindRow; 15] = [
+const KINDS: [KindRow; 20] = [
     ("apps", "Deployment", "deployments", true),
     ("apps", "ReplicaSet", "replicasets", true),
     ("batch", "Job", "jobs", true),
@@ -100,6 +105,21 @@ const KINDS: [KindRow; 15] = [
         "apiextensions.k8s.io",
         "CustomResourceDefinition",
         "customresourcedefinitions",
+        false,
+    ),
+    ("", "PersistentVolumeClaim", "persistentvolumeclaims", true),
+    ("", "PersistentVolume", "persistentvolumes", false),
+    ("storage.k8s.io", "StorageClass", "storageclasses", false),
+    (
+        "certificates.k8s.io",
+        "CertificateSigningRequest",
+        "certificatesigningrequests",
+        false,
+    ),
+    (
+        "rbac.authorization.k8s.io",
+        "ClusterRoleBinding",
+        "clusterrolebindings",
         false,
     ),
     ("", "Event", "events", true),
@@ -171,6 +191,17 @@ impl Driver {
                 let key = self.key(&kind, name);
                 self.client.dynamic(kind).status().patch(&key, &patch).await.map(drop)
             }
+            Act::CreateAs(user, groups, object) => {
+                let object = self.filled(object, now).await;
+                self.create_as(user, groups, object).await
+            }
+            Act::Approval(name, condition) => {
+                let patch = json!({ "status": { "conditions": [self.filled(condition, now).await] } });
+                let kind = Self::kind("CertificateSigningRequest");
+                let key = self.key(&kind, name);
+                let approval = self.client.dynamic(kind).subresource("approval");
+                approval.patch(&key, &Patch::Merge(patch)).await.map(drop)
+            }
             Act::Delete(kind, name, policy) => {
                 let options = DeleteOptions {
                     propagation_policy: Some(match policy.as_str() {
@@ -239,6 +270,22 @@ impl Driver {
         }
         let object = serde_json::from_value(object).unwrap();
         self.client.dynamic(kind).create(&object).await.map(drop)
+    }
+
+    /// Makes an object in the name of somebody else, whom the server has to believe to be asking.
+    async fn create_as(&self, user: &str, groups: &[String], mut object: Value) -> Result<(), Error> {
+        let kind = Self::kind(object["kind"].as_str().unwrap());
+        object["apiVersion"] = kind.api_version().into();
+        let path = format!("/apis/{}/{}", kind.api_version(), kind.plural());
+        let mut request = http::Request::post(path)
+            .header("content-type", "application/json")
+            .header("impersonate-user", user);
+        for group in groups {
+            request = request.header("impersonate-group", group);
+        }
+        let request = request.body(object.to_string().into_bytes()).unwrap();
+        let made: Result<Value, _> = self.client.kube().request(request).await;
+        made.map(drop).map_err(|error| panic!("{}: {error}", self.namespace))
     }
 
     /// Puts in what is known only now.

@@ -1,5 +1,6 @@
 //! What is recorded: the scenarios, step by step, by the controller they are about.
 
+mod certificates;
 mod collection;
 mod cron_jobs;
 mod deployments;
@@ -9,6 +10,7 @@ mod nodes;
 mod policies;
 mod replica_sets;
 mod services;
+mod volumes;
 
 use serde_json::{Value, json};
 
@@ -35,7 +37,7 @@ fn scenario(name: &'static str, acts: Vec<Act>) -> Scenario {
 }
 
 /// Every scenario, by what it is about.
-pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 9] {
+pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 11] {
     [
         ("deployments", deployments::all()),
         ("replica sets", replica_sets::all()),
@@ -46,6 +48,8 @@ pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 9] {
         ("namespaces", namespaces::all()),
         ("nodes", nodes::all()),
         ("policies", policies::all()),
+        ("certificates", certificates::all()),
+        ("volumes", volumes::all()),
     ]
 }
 
