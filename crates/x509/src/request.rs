@@ -53,11 +53,21 @@ impl AlternativeNames {
     }
 }
 
-/// What a request asks a certificate for. Whether it is signed with its own key, [`SignedRequest`](crate::SignedRequest) tells.
+/// What a request asks a certificate for. [`SignedRequest`](crate::SignedRequest) says what is wrong with one, in words of Go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificateRequest {
+    /// The part that is signed.
+    pub signed: Vec<u8>,
+    /// The content of the signature's algorithm identifier.
+    pub signature_algorithm: Vec<u8>,
+    /// The signature.
+    pub signature: Vec<u8>,
     /// The public key, as a `SubjectPublicKeyInfo` in DER.
     pub public_key: Vec<u8>,
+    /// The content of the public key's algorithm identifier.
+    pub key_algorithm: Vec<u8>,
+    /// The bytes of the public key alone.
+    pub key: Vec<u8>,
     /// The attributes of the subject, in order: object identifier as DER content, and text.
     pub subject: Vec<(Vec<u8>, String)>,
     /// The names beside the subject.
@@ -87,8 +97,14 @@ impl CertificateRequest {
         body.element()?;
         let subject = body.expect(SEQUENCE)?;
         let public_key = body.expect(SEQUENCE)?;
+        let mut key = Reader(public_key.content);
         let mut request = CertificateRequest {
+            signed: signed.whole.to_vec(),
+            signature_algorithm: outside.content(SEQUENCE)?.to_vec(),
+            signature: outside.bits()?.to_vec(),
             public_key: public_key.whole.to_vec(),
+            key_algorithm: key.content(SEQUENCE)?.to_vec(),
+            key: key.bits()?.to_vec(),
             subject: name(subject.content)?
                 .into_iter()
                 .map(|attribute| (attribute.kind.to_vec(), attribute.text))
