@@ -61,6 +61,8 @@ mod observing {}
 mod running {}
 #[doc = include_str!("src/testing.md")]
 mod testing {}
+#[doc = include_str!("src/explore.md")]
+mod explore {}
 #[doc = include_str!("src/standard-controllers.md")]
 mod standard_controllers {}
 #[doc = include_str!("src/quotas-and-pod-security.md")]

@@ -40,15 +40,14 @@ pub(super) fn state(cluster: &Cluster) -> State {
     let mut state = State::new();
     for (name, object) in cluster.objects() {
         let canonical = names.object(object);
-        match prefix(object) {
-            Some(prefix) => {
-                let family = ObjectName {
-                    resource: name.resource.clone(),
-                    name: format!("{prefix}*"),
-                };
-                generated.entry(family).or_default().push(canonical);
-            }
-            None => drop(state.insert(name.clone(), canonical)),
+        let family = ObjectName {
+            resource: name.resource.clone(),
+            name: names.shown(name, object),
+        };
+        if family == *name {
+            state.insert(family, canonical);
+        } else {
+            generated.entry(family).or_default().push(canonical);
         }
     }
     for (family, mut objects) in generated {
@@ -84,22 +83,51 @@ fn prefix(object: &Value) -> Option<&str> {
 impl Names {
     fn of(cluster: &Cluster) -> Self {
         let mut names = Names::default();
+        for object in cluster.objects().values() {
+            if let Some(prefix) = prefix(object) {
+                names
+                    .generated
+                    .insert(own_name(object).to_owned(), format!("{prefix}*"));
+            }
+        }
+        // What is named after something with a generated name has one, too: an EndpointSlice after its Service.
+        let shown: Vec<_> = names
+            .generated
+            .iter()
+            .map(|(name, shown)| (name.clone(), names.without_generated(shown)))
+            .collect();
+        names.generated = shown.into_iter().collect();
         for (name, object) in cluster.objects() {
-            let shown = match prefix(object) {
-                Some(prefix) => {
-                    let shown = format!("{prefix}*");
-                    names.generated.insert(own_name(object).to_owned(), shown.clone());
-                    shown
-                }
-                None => name.name.clone(),
-            };
             if let Some(uid) = object["metadata"]["uid"].as_str() {
+                let shown = names.shown(name, object);
                 names
                     .owners
                     .insert(uid.to_owned(), format!("<uid of {}/{shown}>", name.resource));
             }
         }
         names
+    }
+
+    /// The name of an object, without what was generated of it.
+    fn shown(&self, name: &ObjectName, object: &Value) -> String {
+        match self.generated.get(own_name(object)) {
+            Some(shown) => shown.clone(),
+            // Those of an IPAddress are addresses.
+            None if is_address(&name.name) => "<address>".to_owned(),
+            None => self.without_generated(&name.name),
+        }
+    }
+
+    /// A text with `prefix*` in place of generated names.
+    fn without_generated(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        // Longer names come later in their order, and contain the shorter ones.
+        for (name, shown) in self.generated.iter().rev() {
+            if text.contains(name.as_str()) {
+                text = text.replace(name.as_str(), shown);
+            }
+        }
+        text
     }
 
     fn object(&self, object: &Value) -> Value {
@@ -154,17 +182,25 @@ impl Names {
         if let Some(name) = self.generated.get(text).or_else(|| self.owners.get(text)) {
             return name.clone();
         }
+        let without = self.without_generated(text);
+        if without != text {
+            return without;
+        }
         if is_uid(text) {
             return "<uid of nothing that is there>".to_owned();
         }
         if is_time(text) {
             return "<time>".to_owned();
         }
-        if text.contains(['.', ':']) && text.parse::<IpAddr>().is_ok_and(|address| !address.is_unspecified()) {
+        if is_address(text) {
             return "<address>".to_owned();
         }
         text.to_owned()
     }
+}
+
+fn is_address(text: &str) -> bool {
+    text.contains(['.', ':']) && text.parse::<IpAddr>().is_ok_and(|address| !address.is_unspecified())
 }
 
 fn own_name(object: &Value) -> &str {

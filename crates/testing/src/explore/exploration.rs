@@ -198,7 +198,7 @@ impl Exploration {
             Some(steps) => self.scenario.with_steps(steps),
             None => self.scenario.clone(),
         };
-        let references = References::of(&scenario);
+        let references = References::of(&scenario, |step| step == plan.step);
         let mut found = Search {
             step_names: scenario.steps.iter().map(|step| step.name.clone()).collect(),
             ..Search::default()

@@ -324,14 +324,7 @@ impl<'a> Run<'a> {
             let settled = match settled {
                 Ok(settled) => settled,
                 Err(error) => {
-                    let text = error.text();
-                    let first = text.lines().next().unwrap_or_default();
-                    let name = if first.contains("writes on and on") {
-                        "writes on and on"
-                    } else {
-                        "does not settle"
-                    };
-                    self.problem(name, text.lines().map(str::to_owned).collect());
+                    self.unsettled(&error);
                     return Vec::new();
                 }
             };
@@ -354,8 +347,23 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Lets time pass, unless the operator writes on and on: then it would never pass.
     async fn pass(&mut self, by: Duration) {
-        self.guarded(tokio::time::sleep(by)).await;
+        let env = Arc::clone(&self.env);
+        let (passed, _) = self.guarded(Box::pin(env.try_advance(by))).await;
+        if let Err(error) = passed {
+            self.unsettled(&error);
+        }
+    }
+
+    fn unsettled(&mut self, error: &Error) {
+        let text = error.text();
+        let name = if text.contains("writes on and on") {
+            "writes on and on"
+        } else {
+            "does not settle"
+        };
+        self.problem(name, text.lines().map(str::to_owned).collect());
     }
 
     /// Waits for `work`, and does meanwhile what the plan wants at its write. Returns whether there was something.

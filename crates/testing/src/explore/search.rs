@@ -74,16 +74,16 @@ pub(super) struct Extent {
 pub(super) struct References {
     pub(super) whole: Observation,
     /// By the number of the step.
-    pub(super) restarted: Vec<Observation>,
+    pub(super) restarted: BTreeMap<usize, Observation>,
 }
 
 impl References {
-    /// Runs a scenario without disturbance, and from each of its steps on.
-    pub(super) fn of(scenario: &Scenario) -> Self {
+    /// Runs a scenario without disturbance, and from the steps on that are `wanted`.
+    pub(super) fn of(scenario: &Scenario, wanted: impl Fn(&str) -> bool) -> Self {
         let whole = reference(scenario, true);
-        let mut restarted = Vec::new();
+        let mut restarted = BTreeMap::new();
         if whole.problems.is_empty() {
-            for (step, own) in scenario.steps.iter().enumerate() {
+            for (step, own) in scenario.steps.iter().enumerate().filter(|(_, step)| wanted(&step.name)) {
                 let plan = Plan {
                     disturbance: Disturbance::Restart,
                     step: own.name.clone(),
@@ -96,7 +96,7 @@ impl References {
                     reference: Some(&whole),
                     keep_checkpoints: false,
                 };
-                restarted.push(request.run());
+                restarted.insert(step, request.run());
             }
         }
         References { whole, restarted }
@@ -108,7 +108,7 @@ impl References {
         // A restart is compared with what was not restarted.
         let reference = match plan.disturbance {
             Disturbance::Restart => &self.whole,
-            _ => self.restarted.get(step)?,
+            _ => self.restarted.get(&step)?,
         };
         let request = RunRequest {
             scenario,
@@ -154,7 +154,7 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
         step_names: scenario.steps.iter().map(|step| step.name.clone()).collect(),
         ..Search::default()
     };
-    let references = References::of(scenario);
+    let references = References::of(scenario, |_| true);
     search.add(None, references.whole.problems.clone(), &references.whole);
     if !search.findings.is_empty() {
         return search;
@@ -168,7 +168,8 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
     }
     let mut plans = Vec::new();
     let mut known = BTreeSet::new();
-    for (step, restarted) in references.restarted.iter().enumerate() {
+    for (step, restarted) in &references.restarted {
+        let step = *step;
         let name = &search.step_names[step].clone();
         if extent.classes.contains(&Class::Restart) {
             *search.runs.entry(Class::Restart).or_default() += 1;

@@ -1,6 +1,6 @@
 //! The smallest plan that shows a difference: the fewest steps.
 
-use super::plan::Plan;
+use super::plan::{Disturbance, Plan};
 use super::scenario::Scenario;
 use super::search::{Finding, References};
 
@@ -35,7 +35,9 @@ pub(super) fn shrink(scenario: &Scenario, finding: &mut Finding) {
 /// Whether the finding shows with these steps alone; then it becomes that.
 fn attempt(scenario: &Scenario, finding: &mut Finding, plan: &Plan, steps: &[String]) -> bool {
     let smaller = scenario.with_steps(steps);
-    let references = References::of(&smaller);
+    let references = References::of(&smaller, |step| {
+        step == plan.step && plan.disturbance != Disturbance::Restart
+    });
     if !references.whole.problems.is_empty() {
         return false;
     }
