@@ -84,7 +84,6 @@ built_in_ids! {
     Roles = "rbac.authorization.k8s.io" "roles",
     ResourceSlices = "resource.k8s.io" "resourceslices",
     PriorityClasses = "scheduling.k8s.io" "priorityclasses",
-    ResourceSlices = "resource.k8s.io" "resourceslices",
     CsiDrivers = "storage.k8s.io" "csidrivers",
     CsiNodes = "storage.k8s.io" "csinodes",
     StorageClasses = "storage.k8s.io" "storageclasses",
