@@ -242,6 +242,7 @@ enum Plugins {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the case files")]
 struct StepForm {
     request: Option<String>,
     watch: Option<String>,

@@ -12,7 +12,9 @@ use kubewright_conformance::decisions;
 use kubewright_conformance::embedded::{Embedded, replay_embedded};
 use kubewright_conformance::kubelet::ServePort;
 use kubewright_conformance::replay::{Comparison, Settings, replay};
-use kubewright_conformance::target::{Compaction, ResponseFuture, RunPodFuture, Target, UpgradeFuture};
+use kubewright_conformance::target::{
+    AuditAnnotations, Compaction, ResponseFuture, RunPodFuture, Target, UpgradeFuture,
+};
 
 #[test]
 fn the_embedded_server_answers_as_the_real_one_did() {
@@ -65,6 +67,10 @@ impl Target for Hollow {
 
     fn compact(&self) -> Compaction<'_> {
         self.0.compact()
+    }
+
+    fn audit_annotations<'a>(&'a self, id: &'a str) -> AuditAnnotations<'a> {
+        self.0.audit_annotations(id)
     }
 }
 

@@ -239,8 +239,8 @@ mod tests {
             difference(&at, json!(expected), json!(actual))
         };
         let named = |differ: &[Difference]| {
-            let case = case("POST /api/v1/namespaces/${ns}/pods", &json!({}));
-            Signature::of(&case, differ).known
+            let request = case("POST /api/v1/namespaces/${ns}/pods", &json!({}));
+            Signature::of(&request, differ).known
         };
         assert_eq!(named(&[cause(0, "a", "b"), cause(1, "b", "a")]), Some(Known::Order));
         assert_eq!(named(&[cause(0, "a", "b"), cause(1, "b", "c")]), None);

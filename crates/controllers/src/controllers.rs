@@ -19,8 +19,9 @@ use crate::names::{ControllerName, UnknownController};
 use crate::support::events::EventBroadcaster;
 use crate::support::{Settings, index};
 use crate::{
-    certificates, cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc, policy_status,
-    replicaset, resource_quota, role_aggregation, root_ca, scheduler, service_account, volume_protection,
+    certificates, cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc,
+    policy_status, replicaset, resource_quota, role_aggregation, root_ca, scheduler, service_account,
+    volume_protection,
 };
 
 /// The controllers of a cluster: all, none or some of them.

@@ -86,10 +86,10 @@ fn check_signature(request: &SignedRequest<'_>, key: Option<KeyKind>) -> Result<
             key.go_type()
         ));
     }
-    let Some(verifier) = verifier(request) else {
+    let Some(algorithm) = verifier(request) else {
         return Ok(());
     };
-    let verified = UnparsedPublicKey::new(verifier, request.key).verify(request.signed, request.signature);
+    let verified = UnparsedPublicKey::new(algorithm, request.key).verify(request.signed, request.signature);
     verified.map_err(|_| {
         match key {
             KeyKind::Rsa => "crypto/rsa: verification error",

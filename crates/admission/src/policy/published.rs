@@ -1,4 +1,4 @@
-//! The types of kinds by the OpenAPI v3 documents that a server publishes.
+//! The types of kinds by the `OpenAPI` v3 documents that a server publishes.
 
 use kubewright_cel::{Decl, Type};
 use serde_json::{Map, Value, json};

@@ -185,7 +185,7 @@ mod tests {
         assert!(limit.accept("bob", now), "each key has a bucket of its own");
         let later = now + Duration::from_millis(500);
         assert!(limit.accept("alice", later) && !limit.accept("alice", later));
-        let much_later = now + Duration::from_secs(60);
+        let much_later = now + Duration::from_mins(1);
         assert_eq!((0..9).filter(|_| limit.accept("alice", much_later)).count(), 3);
     }
 

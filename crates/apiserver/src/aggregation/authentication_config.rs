@@ -58,9 +58,9 @@ impl ClientAuthorities {
 
 impl Server {
     /// Publishes one more authority of clients, and the front proxies that a listener knows.
-    pub(crate) fn publish_authorities(&self, clients: String, proxies: Option<FrontProxies>) {
+    pub(crate) fn publish_authorities(&self, clients: &str, proxies: Option<FrontProxies>) {
         let mut published = self.client_authorities.0.lock();
-        published.clients.push_str(&clients);
+        published.clients.push_str(clients);
         published.proxies.extend(proxies);
         drop(published);
         self.publish_authentication_config();

@@ -109,7 +109,7 @@ impl LoggedRequest {
         Some(LoggedRequest {
             log: log.clone(),
             audit,
-            clock: clock.clone(),
+            clock: *clock,
             received: draft.time,
             id: draft.id.to_str().unwrap_or_default().to_owned(),
             uri: super::uri(head.parts).to_owned(),

@@ -278,15 +278,14 @@ fn texts(value: &Value, key: &str) -> Vec<String> {
 fn stages(value: &Value, path: &str, problems: &mut Vec<String>) -> Vec<AuditStage> {
     let mut found = Vec::new();
     for (at, stage) in texts(value, "omitStages").iter().enumerate() {
-        match STAGES.iter().find(|(name, _)| name == stage) {
-            Some((_, known)) => found.push(*known),
-            None => {
-                let names = STAGES.map(|(name, _)| name).join(",");
-                let stage = quote(stage);
-                problems.push(format!(
-                    "{path}[{at}]: Invalid value: {stage}: allowed stages are {names}"
-                ));
-            }
+        if let Some((_, known)) = STAGES.iter().find(|(name, _)| name == stage) {
+            found.push(*known);
+        } else {
+            let names = STAGES.map(|(name, _)| name).join(",");
+            let stage = quote(stage);
+            problems.push(format!(
+                "{path}[{at}]: Invalid value: {stage}: allowed stages are {names}"
+            ));
         }
     }
     found

@@ -214,12 +214,11 @@ pub(super) async fn rules(call: &mut Call<'_>) -> Result<HandlerOutput> {
             AuthorizationMode::AlwaysAllow => {
                 rules.extend([Rule::resources(["*"], ["*"], ["*"]), Rule::paths(["*"], ["*"])]);
             }
-            AuthorizationMode::AlwaysDeny => {}
             AuthorizationMode::Node if node_of(call.user).is_some() => {
                 is_incomplete = true;
                 errors.push("node authorizer does not support user rule resolution".into());
             }
-            AuthorizationMode::Node => {}
+            AuthorizationMode::AlwaysDeny | AuthorizationMode::Node => {}
             AuthorizationMode::Rbac => {
                 let (more, why) = call.server.authorizer().rules_for(call.user, namespace);
                 rules.extend(more);

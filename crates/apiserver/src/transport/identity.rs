@@ -117,8 +117,8 @@ impl ProxyVerifier {
             .verifier
             .verify_client_cert(certificate, intermediates, UnixTime::now());
         let name = subject(certificate).and_then(|subject| {
-            let names = subject.into_iter().filter(|part| part.kind == COMMON_NAME);
-            names.last().map(|part| part.text)
+            let mut names = subject.into_iter().filter(|part| part.kind == COMMON_NAME);
+            names.next_back().map(|part| part.text)
         });
         let is_allowed = self.allowed.is_empty() || self.allowed.contains(&name.unwrap_or_default());
         if trust.is_err() || !is_allowed {

@@ -284,7 +284,7 @@ impl ApiServer {
             Box::pin(self.publish(advertised)).await;
         }
         self.server.publish_authorities(
-            certificates.client_authorities_pem(),
+            &certificates.client_authorities_pem(),
             certificates.front_proxies().cloned(),
         );
         let (stopper, stop) = Stopper::new();

@@ -96,11 +96,11 @@ impl ServedExtension {
             host,
             port,
         });
-        let names = names(bundle, service.as_ref());
+        let hosts = names(bundle, service.as_ref());
         let (mut authority, mut folder) = (None, None);
         // Who verifies the certificate of the user's own, only the user knows.
         if value_of(given, CERTIFICATES).is_none() {
-            let (pem, made) = certificate(&names)?;
+            let (pem, made) = certificate(&hosts)?;
             flags.push(format!("--{CERTIFICATES}={}", made.path().display()));
             (authority, folder) = (Some(pem), Some(made));
         }
@@ -108,7 +108,7 @@ impl ServedExtension {
             local: LocalExtension { service, authority },
             port,
             flags,
-            names,
+            names: hosts,
             _folder: folder,
         }))
     }

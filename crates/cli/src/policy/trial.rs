@@ -2,13 +2,13 @@
 
 use kubewright_apiserver::{AuthorizationMode, Options};
 use kubewright_codec::yaml;
+use kubewright_scaffold::diff;
 use serde_json::{Value, json};
 
 use super::case::{Case, Operation, Verdict};
 use super::difference::projection;
 use super::folder::{Folder, is_role, text};
 use crate::documents::Document;
-use crate::files::diff;
 use crate::trial_server::{Answer, Created, Resource, TrialServer};
 
 /// What every refusal of a policy says, and no other.

@@ -172,6 +172,10 @@ fn endpoints_of(slice: &EndpointSlice) -> &[Endpoint] {
     Option::<&Vec<Endpoint>>::from(&slice.endpoints).map_or(&[], Vec::as_slice)
 }
 
+#[allow(
+    clippy::useless_conversion,
+    reason = "with the types of some versions of Kubernetes it is none"
+)]
 fn fill(slice: &mut EndpointSlice, wanted: &mut Vec<Endpoint>) {
     let mut endpoints = Option::<Vec<Endpoint>>::from(mem::take(&mut slice.endpoints)).unwrap_or_default();
     let room = MOST.saturating_sub(endpoints.len()).min(wanted.len());

@@ -97,7 +97,8 @@ struct Resource {
     #[serde(rename = "resource")]
     plural: String,
     #[serde(default)]
-    singular_resource: String,
+    #[serde(rename = "singularResource")]
+    singular: String,
     #[serde(default)]
     response_kind: Option<ResponseKind>,
     #[serde(default)]
@@ -133,7 +134,7 @@ pub(crate) async fn resources(kube: &kube::Client) -> Result<Vec<ServedResource>
                     version: version.name.clone(),
                     kind: resource.response_kind.map(|kind| kind.kind).unwrap_or_default(),
                     plural: resource.plural,
-                    singular: resource.singular_resource,
+                    singular: resource.singular,
                 }));
             }
         }

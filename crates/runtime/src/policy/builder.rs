@@ -167,13 +167,15 @@ impl<T> Policy<T> {
 
     /// It is about objects in namespaces with these labels only.
     pub fn namespace_selector(mut self, selector: LabelSelector) -> Self {
-        self.constraints.insert("namespaceSelector".to_owned(), json!(selector));
+        let selector = serde_json::to_value(selector).unwrap_or_default();
+        self.constraints.insert("namespaceSelector".to_owned(), selector);
         self
     }
 
     /// It is about objects with these labels only.
     pub fn object_selector(mut self, selector: LabelSelector) -> Self {
-        self.constraints.insert("objectSelector".to_owned(), json!(selector));
+        let selector = serde_json::to_value(selector).unwrap_or_default();
+        self.constraints.insert("objectSelector".to_owned(), selector);
         self
     }
 
@@ -219,10 +221,10 @@ impl<T> Policy<T> {
 
     fn described(mut self, role: PolicyType) -> PolicyDescription {
         let operations = &self.operations;
-        let rules = self.kinds.iter().map(|rule| {
-            let mut rule = json!(rule);
-            rule["operations"] = json!(operations);
-            rule
+        let rules = self.kinds.iter().map(|kind| {
+            let mut resource = json!(kind);
+            resource["operations"] = json!(operations);
+            resource
         });
         self.constraints.insert("resourceRules".to_owned(), rules.collect());
         self.spec

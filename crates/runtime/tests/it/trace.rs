@@ -139,7 +139,7 @@ async fn a_source_is_a_cause_too() {
     running.stop().await;
 }
 
-/// Each ConfigMap gets a Secret of its name, and says in its data how many it has.
+/// Each `ConfigMap` gets a Secret of its name, and says in its data how many it has.
 async fn secrets(context: Context, map: View<ConfigMap>) -> Result<Action, Failure> {
     let client = context.client();
     tracing::info!(map = %map.key(), "looking");

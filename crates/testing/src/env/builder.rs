@@ -258,13 +258,14 @@ impl Builder {
     #[track_caller]
     pub fn start(self) -> impl Future<Output = TestEnv> {
         let at = Location::caller();
-        or_fail(at, self.try_start_at(at))
+        // Boxed: it is large, and callers hold it in futures of their own.
+        or_fail(at, Box::pin(self.try_start_at(at)))
     }
 
     /// As [`start`](Self::start), but returns the error instead of failing the test.
     #[track_caller]
     pub fn try_start(self) -> impl Future<Output = Result<TestEnv, Error>> {
-        self.try_start_at(Location::caller())
+        Box::pin(self.try_start_at(Location::caller()))
     }
 
     async fn try_start_at(self, at: CallSite) -> Result<TestEnv, Error> {
@@ -292,12 +293,11 @@ impl Builder {
             _ => Installation::of(operator),
         });
         let installation = installation.transpose()?;
-        let (control_plane, clock) = match resumed {
-            Some((server, clock)) => (ControlPlane::Embedded(Embedded::of(server)), clock),
-            None => {
-                let clock = clock(self.seed);
-                (ControlPlane::start(&mode, self.seed, clock).await?, clock)
-            }
+        let (control_plane, clock) = if let Some((server, clock)) = resumed {
+            (ControlPlane::Embedded(Embedded::of(server)), clock)
+        } else {
+            let clock = clock(self.seed);
+            (ControlPlane::start(&mode, self.seed, clock).await?, clock)
         };
         let client = live(control_plane.admin()).with_clock(clock);
         let objects = installation.iter().flat_map(|installation| installation.objects.iter());

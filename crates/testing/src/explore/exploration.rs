@@ -134,19 +134,19 @@ impl Exploration {
     }
 
     /// As [`run`](Self::run), but returns the report as an error instead of failing the test.
+    #[expect(clippy::unused_async, reason = "tests await it, as everything that may fail them")]
     pub async fn try_run(self) -> Result<Summary, Error> {
         self.check()?;
-        let mut found = match &self.replay {
-            Some(text) => self.replayed(text)?,
-            None => {
-                let extent = Extent {
-                    classes: self.classes.clone(),
-                    jobs: self.jobs,
-                    time: self.time,
-                    repeats: self.repeats,
-                };
-                search(&self.scenario, &extent)
-            }
+        let mut found = if let Some(text) = &self.replay {
+            self.replayed(text)?
+        } else {
+            let extent = Extent {
+                classes: self.classes.clone(),
+                jobs: self.jobs,
+                time: self.time,
+                repeats: self.repeats,
+            };
+            search(&self.scenario, &extent)
         };
         if let Some(parted) = &found.parted {
             return Err(Error::Unmet(format!(

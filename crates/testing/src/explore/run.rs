@@ -25,7 +25,7 @@ use crate::traffic::{Journal, Signal, Traffic};
 use crate::{Error, TestEnv, TestRuntime};
 
 /// How much time passes after each step, so that what an operator does later is seen.
-const REST: Duration = Duration::from_secs(60);
+const REST: Duration = Duration::from_mins(1);
 /// How long a disturbed run may take to come to where the reference is.
 const PATIENCE: Duration = Duration::from_mins(10);
 /// How often it is looked whether it has.
@@ -125,15 +125,12 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     async fn start(request: &'a RunRequest<'a>) -> Result<Self, Error> {
         let scenario = request.scenario;
-        let (now, server) = match request.from {
-            Some((first, from)) => (
-                from.now,
-                from.server.fork_at(from.now, seed_after(scenario.seed, first)),
-            ),
-            None => {
-                let options = Options::new().epoch(SEEDED_EPOCH).seed(scenario.seed);
-                (SEEDED_EPOCH, ApiServer::new(options))
-            }
+        let (now, server) = if let Some((first, from)) = request.from {
+            let seed = seed_after(scenario.seed, first);
+            (from.now, from.server.fork_at(from.now, seed))
+        } else {
+            let options = Options::new().epoch(SEEDED_EPOCH).seed(scenario.seed);
+            (SEEDED_EPOCH, ApiServer::new(options))
         };
         let clock = Clock::starting_at(now);
         let revision = server.clone();

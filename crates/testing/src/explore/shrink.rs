@@ -15,7 +15,7 @@ pub(super) fn shrink(scenario: &Scenario, finding: &mut Finding) {
     let mut steps: Vec<String> = all.iter().take(finding.difference.step + 1).cloned().collect();
     let mut tries = 0;
     if steps.len() == all.len() || !attempt(scenario, finding, &plan, &steps) {
-        steps = all.clone();
+        steps.clone_from(&all);
     }
     let mut at = 0;
     while at < steps.len() && tries < MOST_TRIES {

@@ -39,9 +39,9 @@ pub(super) async fn delete(server: &ApiServer, name: &ObjectName, object: &Value
 }
 
 /// Changes an object by a merge patch.
-pub(super) async fn patch(server: &ApiServer, name: &ObjectName, object: &Value, patch: &Value) -> bool {
+pub(super) async fn patch(server: &ApiServer, name: &ObjectName, object: &Value, change: &Value) -> bool {
     let path = format!("{}?fieldManager=somebody-else", path(name, object, true));
-    ask(server, Method::PATCH, &path, Some(patch)).await
+    ask(server, Method::PATCH, &path, Some(change)).await
 }
 
 /// Makes an object with the name of another one, which belongs to somebody else.

@@ -97,12 +97,12 @@ impl Write<'_> {
         } else if is(BuiltInId::PersistentVolumeClaims) {
             self.of_claim()
         } else if is(BuiltInId::Leases) {
-            if attributes.namespace != LEASE_NAMESPACE {
-                let namespace = quote(LEASE_NAMESPACE);
-                Some(format!("can only access leases in the {namespace} system namespace"))
-            } else {
+            if attributes.namespace == LEASE_NAMESPACE {
                 let why = "can only access node lease with the same name as the requesting node";
                 (self.name() != node).then(|| why.to_owned())
+            } else {
+                let namespace = quote(LEASE_NAMESPACE);
+                Some(format!("can only access leases in the {namespace} system namespace"))
             }
         } else if is(BuiltInId::CsiNodes) {
             let why = "can only access CSINode with the same name as the requesting node";

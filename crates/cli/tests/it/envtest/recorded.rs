@@ -231,7 +231,7 @@ impl Placeholders {
                     }
                 }
             }
-            Value::String(text) if text.contains("BEGIN CERTIFICATE") => *text = "<certificates>".to_owned(),
+            Value::String(text) if text.contains("BEGIN CERTIFICATE") => "<certificates>".clone_into(text),
             _ => {}
         }
     }

@@ -136,6 +136,10 @@ impl Volumes {
     }
 
     /// A token of the Pod's account: the one there is, or another when four fifths of its time are over.
+    #[allow(
+        clippy::useless_conversion,
+        reason = "with the types of some versions of Kubernetes it is none"
+    )]
     async fn token(
         &mut self,
         sources: &Sources<'_>,

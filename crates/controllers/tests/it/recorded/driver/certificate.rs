@@ -1,5 +1,7 @@
 //! What a certificate says, without what differs from one to the next: numbers, keys, times and signatures.
 
+use std::fmt::Write as _;
+
 use k8s_openapi::ByteString;
 use kubewright_x509::{extensions, pem, subject};
 use serde_json::{Value, json};
@@ -39,5 +41,8 @@ pub(super) fn described(certificate: &Value) -> Value {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -32,21 +32,19 @@ fn without_finalizers(kind: &str, name: &str) -> Act {
 }
 
 pub(super) fn all() -> Vec<Scenario> {
-    vec![
-        scenario(
-            "claim-is-protected",
-            vec![
-                claim("a"),
-                without_finalizers("PersistentVolumeClaim", "a"),
-                pod("one", Some("somewhere"), "a"),
-                pod("two", None, "a"),
-                gone("PersistentVolumeClaim", "a"),
-                Act::Kill(2),
-                Act::Gone(1),
-                claim("b"),
-                pod("three", None, "b"),
-                gone("PersistentVolumeClaim", "b"),
-            ],
-        ),
-    ]
+    vec![scenario(
+        "claim-is-protected",
+        vec![
+            claim("a"),
+            without_finalizers("PersistentVolumeClaim", "a"),
+            pod("one", Some("somewhere"), "a"),
+            pod("two", None, "a"),
+            gone("PersistentVolumeClaim", "a"),
+            Act::Kill(2),
+            Act::Gone(1),
+            claim("b"),
+            pod("three", None, "b"),
+            gone("PersistentVolumeClaim", "b"),
+        ],
+    )]
 }
