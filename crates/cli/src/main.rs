@@ -114,7 +114,7 @@ fn main() -> ExitCode {
         Command::Envtest(arguments) => envtest::run(&arguments),
         Command::Apiserver(arguments) => apiserver::run(arguments).map(|()| ExitCode::SUCCESS),
         Command::Cel(arguments) => cel::run(arguments),
-        Command::Policy(arguments) => policy::run(&arguments),
+        Command::Policy(arguments) => Ok(policy::run(&arguments)),
     };
     match done {
         Ok(code) => code,

@@ -212,8 +212,10 @@ async fn live(cluster: &Cluster, reference: &Reference) -> Result<Option<Value>,
 /// In which order objects go: nothing is to call a manager that is gone, and rights go last.
 fn rank(reference: &Reference) -> u8 {
     match reference.kind.as_str() {
-        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => 0,
-        "MutatingAdmissionPolicyBinding" | "ValidatingAdmissionPolicyBinding" => 0,
+        "MutatingWebhookConfiguration"
+        | "ValidatingWebhookConfiguration"
+        | "MutatingAdmissionPolicyBinding"
+        | "ValidatingAdmissionPolicyBinding" => 0,
         "Deployment" => 2,
         "Service" | "NetworkPolicy" => 3,
         "RoleBinding" | "ClusterRoleBinding" => 4,

@@ -87,15 +87,12 @@ enum Format {
 }
 
 /// Runs the command; how it ends says whether all cases passed.
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let Command::Test(arguments) = &arguments.command;
-    match test(arguments) {
-        Ok(code) => Ok(code),
-        Err(error) => {
-            output::complain(&format!("error: {}", kubewright_cluster::with_sources(&*error)));
-            Ok(ExitCode::from(UNUSABLE))
-        }
-    }
+    test(arguments).unwrap_or_else(|error| {
+        output::complain(&format!("error: {}", kubewright_cluster::with_sources(&*error)));
+        ExitCode::from(UNUSABLE)
+    })
 }
 
 fn test(arguments: &TestArguments) -> Result<ExitCode, Box<dyn Error>> {
