@@ -55,8 +55,10 @@ impl Process {
             .kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
+        // Before the operator, so that there is no time in which it runs unguarded.
+        let guard = guard(folder);
         let child = command.spawn()?;
-        let guarded = child.id().zip(guard(folder)).map(|(group, guard)| {
+        let guarded = child.id().zip(guard).map(|(group, guard)| {
             guard.add(group);
             group
         });

@@ -103,7 +103,27 @@ fn kubectl_shows_it(kubeconfig: &Path) {
         table.split_whitespace().take(4).collect::<Vec<_>>(),
         ["NAME", "COLOUR", "a", "red"]
     );
-    let explained = says("explain boat.spec.seats");
+    // The API server reads the schemas of an API a little after it has found it.
+    let explain = || {
+        let mut command = Command::new(&kubectl);
+        command
+            .args(["explain", "boat.spec.seats"])
+            .env("KUBECONFIG", kubeconfig);
+        let output = command.env("HOME", home.path()).output().unwrap();
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8(output.stdout).unwrap())
+    };
+    let explained = (0..100)
+        .find_map(|_| {
+            let explained = explain();
+            if explained.is_none() {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+            explained
+        })
+        .expect("kubectl explains a boat within ten seconds");
     assert!(explained.contains("How many people it carries."), "{explained}");
     let described = says("describe boat a");
     assert!(described.contains("Colour:  red"), "{described}");
