@@ -73,8 +73,9 @@ fn a_second_signal_ends_an_operator_that_does_not_listen() {
 #[test]
 fn an_operator_does_not_outlive_a_command_that_is_killed() {
     let (server, project) = (Server::start(), TestProject::new());
+    // The guard learns of a process right after its start: an operator takes longer than that to be up.
     let script = "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\n\
-                  trap 'echo asked to end; exit 0' TERM\necho up with nothing\nwhile :; do sleep 0.05; done\n";
+                  trap 'echo asked to end; exit 0' TERM\nsleep 0.5\necho up with nothing\nwhile :; do sleep 0.05; done\n";
     project.script("src/operator.sh", script);
     let mut run = project.start(Some(&server.kubeconfig), &["run"]);
     run.until("up with");
