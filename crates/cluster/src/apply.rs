@@ -166,7 +166,7 @@ impl Cluster {
                 Ok(after) => {
                     return Ok(Applied {
                         reference: reference.clone(),
-                        outcome: outcome(before.as_ref(), &after, dry_run),
+                        outcome: outcome(before.as_ref(), &after),
                         before,
                         object: after,
                     });
@@ -237,26 +237,21 @@ fn is_passing(error: &Error) -> bool {
     })
 }
 
-fn outcome(before: Option<&Value>, after: &Value, dry_run: bool) -> ApplyOutcome {
-    let Some(before) = before else {
-        return ApplyOutcome::Created;
-    };
-    let is_same = if dry_run {
-        // What is only tried keeps its version.
-        bare(before) == bare(after)
-    } else {
-        before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
-    };
-    if is_same {
-        ApplyOutcome::Unchanged
-    } else {
-        ApplyOutcome::Configured
+fn outcome(before: Option<&Value>, after: &Value) -> ApplyOutcome {
+    match before {
+        None => ApplyOutcome::Created,
+        // By content: what is only tried keeps its version, and controllers may write a status between the two.
+        Some(before) if bare(before) == bare(after) => ApplyOutcome::Unchanged,
+        Some(_) => ApplyOutcome::Configured,
     }
 }
 
-/// An object without what every write changes.
+/// An object without what every write changes, and without what others say of it.
 fn bare(object: &Value) -> Value {
     let mut object = object.clone();
+    if let Some(members) = object.as_object_mut() {
+        members.remove("status");
+    }
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.retain(|field, _| !matches!(field.as_str(), "managedFields" | "resourceVersion" | "generation"));
     }
