@@ -58,7 +58,9 @@ impl TracedCall {
                     let after = serde_json::from_slice::<Value>(body).unwrap_or_default();
                     let revision = after["metadata"]["resourceVersion"].as_str();
                     recorded.revision = revision.and_then(|text| text.parse().ok());
+                    // A subresource may answer with another kind, such as a token, which is no form of the object.
                     if recorded.revision != recorded.cached
+                        && after["kind"] == self.kind.kind()
                         && let Some(before) = &self.before
                         && let Ok(before) = serde_json::from_slice::<Value>(before.json())
                     {

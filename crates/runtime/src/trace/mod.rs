@@ -80,7 +80,7 @@ struct Shared {
 }
 
 impl Trace {
-    /// A trace that records nothing and costs nothing.
+    /// A trace that records nothing.
     pub fn off() -> Self {
         Trace(None)
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use kube::api::{Api, DeleteParams, PostParams};
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::client::Client;
@@ -267,6 +268,38 @@ async fn no_record_has_the_contents_of_a_secret() {
         "{text}"
     );
     assert!(!format!("{trace:?} {records:?}").contains("sesame"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_record_has_a_token_that_was_asked_for() {
+    let server = ApiServer::new(Options::new());
+    let accounts: Api<ServiceAccount> = Api::default_namespaced(server.client());
+    let account = serde_json::from_value(json!({ "metadata": { "name": "robot" } })).unwrap();
+    accounts.create(&PostParams::default(), &account).await.unwrap();
+    let tokens = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let given = Arc::clone(&tokens);
+    let controller =
+        Controller::of::<ServiceAccount>().reconcile_objects(move |context: Context, account: View<ServiceAccount>| {
+            let given = Arc::clone(&given);
+            async move {
+                let client = context.client();
+                let asked = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
+                let subresource = client.of::<ServiceAccount>().subresource("token");
+                let answer: TokenRequest = subresource.create_as(account.key(), &asked).await?;
+                given.lock().unwrap().push(answer.status.unwrap().token.unwrap());
+                Ok(Action::done())
+            }
+        });
+    let trace = Trace::bounded(1 << 20);
+    let running = Running::start(Manager::new().controller(controller).trace(trace.clone()), &server);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    running.stop().await;
+    let tokens = tokens.lock().unwrap().clone();
+    assert!(!tokens.is_empty());
+    let text = format!("{:?}", trace.records());
+    assert!(text.contains("ServiceAccount/token"), "{text}");
+    // The beginning is the same for all tokens, and is kept out like the rest.
+    assert!(tokens.iter().all(|token| !text.contains(&token[..20])), "{text}");
 }
 
 #[tokio::test(start_paused = true)]
