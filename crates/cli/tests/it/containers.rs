@@ -228,6 +228,9 @@ impl Talk {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();
             }
+            while let Ok(piece) = self.pieces.try_recv() {
+                self.heard += &String::from_utf8_lossy(&piece);
+            }
             assert!(Instant::now() < deadline, "it does not end: {:?}", self.heard);
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -292,9 +295,12 @@ fn kubectl_exec_has_a_terminal_that_follows_its_own() {
     talk.says("until stty size | grep '33 44'; do sleep 0.05; done; echo sized $?\n");
     talk.hears("33 44\r\n");
     talk.hears("sized 0\r\n");
-    talk.says("sleep 600; echo interrupted $?\n");
-    talk.hears("interrupted $?\r\n");
+    // The terminal repeats a line before the shell has read it: only the program itself says that it can be interrupted.
+    talk.says("sh -c 'trap \"echo caught; exit 5\" INT; echo begun; while :; do sleep 0.05; done'; echo interrupted $?\n");
+    talk.hears("begun\r\n");
     talk.says("\x03");
+    talk.hears("caught\r\n");
+    talk.hears("interrupted 5\r\n");
     talk.says("exit 4\n");
     assert_eq!(talk.ends(), Some(4));
 }
