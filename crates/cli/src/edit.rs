@@ -21,8 +21,8 @@ Examples:
   # Room for a second API group
   kubewright edit --multigroup
 
-  # Certificates from cert-manager, metrics for Prometheus
-  kubewright edit --cert-manager --prometheus
+  # Certificates from cert-manager, metrics for Prometheus, a dashboard and alerts
+  kubewright edit --cert-manager --prometheus --grafana
 
   # Everything back as it was
   kubewright edit --cert-manager=false --prometheus=false
@@ -43,6 +43,9 @@ pub(crate) struct Arguments {
     /// A `ServiceMonitor` for the Prometheus operator
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     prometheus: Option<bool>,
+    /// A Grafana dashboard in grafana/, and alert rules beside the `ServiceMonitor`
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    grafana: Option<bool>,
     /// Network policies for metrics and webhooks
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     network_policy: Option<bool>,
@@ -62,7 +65,7 @@ pub(crate) struct Arguments {
     ///
     /// Files that you did not edit are replaced, the others are merged. Where both changed the same lines, the file has both, between
     /// <<<<<<< and >>>>>>>, the command lists it and ends with 1.
-    #[arg(long, conflicts_with_all = ["multigroup", "namespaced", "cert_manager", "prometheus", "network_policy", "max_description_length", "license", "owner", "force"])]
+    #[arg(long, conflicts_with_all = ["multigroup", "namespaced", "cert_manager", "prometheus", "grafana", "network_policy", "max_description_length", "license", "owner", "force"])]
     upgrade: bool,
     /// With --upgrade, show what would change, and write nothing
     #[arg(long, requires = "upgrade")]
@@ -80,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         namespaced: arguments.namespaced,
         cert_manager: arguments.cert_manager,
         prometheus: arguments.prometheus,
+        grafana: arguments.grafana,
         network_policy: arguments.network_policy,
         max_description_length: arguments.max_description_length,
         license: arguments.license.clone(),

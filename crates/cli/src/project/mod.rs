@@ -160,6 +160,7 @@ impl Project {
             replicas: overrides.replicas,
             cert_manager: switches.cert_manager,
             prometheus: switches.prometheus,
+            alerts: switches.grafana,
             network_policy: switches.network_policy,
             namespaced: self.file.namespaced,
             multigroup: self.file.multigroup,

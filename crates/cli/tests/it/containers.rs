@@ -296,7 +296,9 @@ fn kubectl_exec_has_a_terminal_that_follows_its_own() {
     talk.hears("33 44\r\n");
     talk.hears("sized 0\r\n");
     // The terminal repeats a line before the shell has read it: only the program itself says that it can be interrupted.
-    talk.says("sh -c 'trap \"echo caught; exit 5\" INT; echo begun; while :; do sleep 0.05; done'; echo interrupted $?\n");
+    talk.says(
+        "sh -c 'trap \"echo caught; exit 5\" INT; echo begun; while :; do sleep 0.05; done'; echo interrupted $?\n",
+    );
     talk.hears("begun\r\n");
     talk.says("\x03");
     talk.hears("caught\r\n");

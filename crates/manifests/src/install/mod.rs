@@ -2,6 +2,7 @@
 //! and the manager itself. Names and layout are kubebuilder's: `<operator>-controller-manager` in `<operator>-system`.
 
 mod access;
+mod alerts;
 mod certificates;
 mod context;
 mod extension;
@@ -23,6 +24,7 @@ use context::RenderContext;
 pub use file::{GeneratedFile, MARK, is_generated};
 use kustomization::Entry;
 pub use manager::{MANAGER, manager_yaml};
+pub use network::METRICS_SERVICE;
 pub use settings::Settings;
 
 /// What an operator needs in a cluster, rendered once. The files of a project are written from it, and the objects that go into

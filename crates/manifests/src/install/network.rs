@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use super::context::NAMESPACE;
 use super::file::kustomization;
-use super::{GeneratedFile, RenderContext, certificates, extension};
+use super::{GeneratedFile, RenderContext, alerts, certificates, extension};
 
 const METRICS_PORT: u16 = 8443;
 const WEBHOOK_PORT: u16 = 9443;
 
-/// The Service of the metrics.
-pub(super) const METRICS_SERVICE: &str = "controller-manager-metrics-service";
+/// The Service of the metrics, without the prefix of names.
+pub const METRICS_SERVICE: &str = "controller-manager-metrics-service";
 /// The Service of the webhooks.
 pub(super) const WEBHOOK_SERVICE: &str = "webhook-service";
 
@@ -96,7 +96,7 @@ fn entry(webhook: &WebhookDescription) -> Value {
     entry
 }
 
-/// The `ServiceMonitor` through which Prometheus finds the metrics.
+/// The `ServiceMonitor` through which Prometheus finds the metrics, and the alerts on them.
 fn monitor(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
     let mut monitor = context.namespaced(
         "monitoring.coreos.com/v1",
@@ -115,8 +115,13 @@ fn monitor(context: &RenderContext<'_>) -> Vec<GeneratedFile> {
         }],
         "selector": { "matchLabels": context.selector() },
     });
-    let mut kustomization = json!({ "resources": ["monitor.yaml"] });
     let mut files = vec![GeneratedFile::of("prometheus/monitor.yaml", monitor)];
+    let mut resources = vec!["monitor.yaml"];
+    if let Some(alerts) = alerts::file(context) {
+        resources.insert(0, "alerts.yaml");
+        files.push(alerts);
+    }
+    let mut kustomization = json!({ "resources": resources });
     if context.settings.cert_manager {
         kustomization["patches"] =
             json!([{ "path": "monitor_tls_patch.yaml", "target": { "kind": "ServiceMonitor" } }]);

@@ -18,6 +18,8 @@ pub struct Settings {
     pub cert_manager: bool,
     /// Whether to write a `ServiceMonitor` for Prometheus.
     pub prometheus: bool,
+    /// Whether to write alert rules beside it.
+    pub alerts: bool,
     /// Network policies say who may reach the manager.
     pub network_policy: bool,
     /// The operator sees its own namespace only: a Role instead of a `ClusterRole`.
@@ -38,6 +40,7 @@ impl Settings {
             replicas: None,
             cert_manager: false,
             prometheus: false,
+            alerts: false,
             network_policy: false,
             namespaced: false,
             multigroup: false,

@@ -12,6 +12,8 @@ use super::value::{Counter, Gauge, Histogram};
 pub(super) trait Collect: std::any::Any + Send + Sync {
     /// Its lines, nothing where there is no series.
     fn render(&self, text: &mut String);
+    /// Its name and its labels.
+    fn declaration(&self) -> (String, Vec<String>);
 }
 
 /// What a family needs of its metrics. Only this module's types have it.
@@ -98,6 +100,10 @@ impl<M: Metric, const N: usize> Family<M, N> {
 }
 
 impl<M: Metric, const N: usize> Collect for Family<M, N> {
+    fn declaration(&self) -> (String, Vec<String>) {
+        (self.0.name.clone(), self.0.labels.to_vec())
+    }
+
     fn render(&self, text: &mut String) {
         let series = self.0.series.read();
         if series.is_empty() {

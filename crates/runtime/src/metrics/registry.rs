@@ -124,6 +124,20 @@ impl Registry {
         text
     }
 
+    /// The names of all families with their labels, whether they have series yet or not: for who checks a dashboard or an alert.
+    ///
+    /// ```
+    /// use kubewright_runtime::metrics::Registry;
+    ///
+    /// let registry = Registry::new();
+    /// let _ = registry.gauge("shop_size", "Size.", ["name", "namespace"]).unwrap();
+    /// assert_eq!(registry.families(), [("shop_size".to_owned(), vec!["name".to_owned(), "namespace".to_owned()])]);
+    /// ```
+    pub fn families(&self) -> Vec<(String, Vec<String>)> {
+        let inner = self.0.lock();
+        inner.families.values().map(|family| family.declaration()).collect()
+    }
+
     fn register<M: Metric, const N: usize>(
         &self,
         name: &str,

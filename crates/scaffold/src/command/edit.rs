@@ -18,6 +18,8 @@ pub struct EditRequest {
     pub cert_manager: Option<bool>,
     /// A `ServiceMonitor` is installed.
     pub prometheus: Option<bool>,
+    /// There are a Grafana dashboard and alert rules.
+    pub grafana: Option<bool>,
     /// Network policies are installed.
     pub network_policy: Option<bool>,
     /// How long a description in a definition may be; 0 leaves them all out.
@@ -55,6 +57,7 @@ impl Project {
         let switches = [
             (&mut settings.cert_manager, request.cert_manager),
             (&mut settings.prometheus, request.prometheus),
+            (&mut settings.grafana, request.grafana),
             (&mut settings.network_policy, request.network_policy),
         ];
         for (switch, wanted) in switches {

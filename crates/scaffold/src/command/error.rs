@@ -195,7 +195,7 @@ pub enum CommandError {
     SeveralGroups(String),
     /// Nothing to edit.
     #[error(
-        "say what to change: --multigroup, --namespaced, --cert-manager, --prometheus, --network-policy, --max-description-length, --license or --owner"
+        "say what to change: --multigroup, --namespaced, --cert-manager, --prometheus, --grafana, --network-policy, --max-description-length, --license or --owner"
     )]
     NothingToEdit,
 }

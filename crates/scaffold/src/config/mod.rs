@@ -2,6 +2,7 @@
 //! These follow from PROJECT; `kubewright manifests` writes what follows from the code.
 
 mod description;
+mod grafana;
 mod tree;
 
 use std::fmt::Write as _;
@@ -41,6 +42,7 @@ pub fn files(project: &Project) -> Vec<File> {
         File::new("README.md", readme(project, changed!("README.md"))),
     ];
     files.extend(tree::files(project));
+    files.extend(grafana::file(project));
     files
 }
 

@@ -15,6 +15,7 @@ pub fn settings(project: &Project) -> Settings {
         prefix: project.prefix(),
         cert_manager: switches.cert_manager,
         prometheus: switches.prometheus,
+        alerts: switches.grafana,
         network_policy: switches.network_policy,
         namespaced: project.namespaced,
         multigroup: project.multigroup,

@@ -94,6 +94,8 @@ impl Plugins {
 /// Switches and options of a project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+// Each is a switch of its own.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Settings {
     /// Certificates come from cert-manager instead of from the operator itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -101,6 +103,9 @@ pub struct Settings {
     /// A `ServiceMonitor` is installed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prometheus: bool,
+    /// There are a Grafana dashboard and, beside the `ServiceMonitor`, alert rules.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grafana: bool,
     /// Network policies are installed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_policy: bool,

@@ -259,12 +259,19 @@ fn kinds_move_into_the_folder_of_their_group() {
 fn switches_are_set_and_taken_back() {
     let folder = Folder::project("shop");
     let before = folder.files();
-    let flags = ["--cert-manager", "--prometheus", "--network-policy", "--namespaced"];
+    let flags = [
+        "--cert-manager",
+        "--prometheus",
+        "--grafana",
+        "--network-policy",
+        "--namespaced",
+    ];
     folder.ok(&format!("edit {}", flags.join(" ")));
     let project = folder.read("PROJECT");
     for key in [
         "certManager: true",
         "prometheus: true",
+        "grafana: true",
         "networkPolicy: true",
         "namespaced: true",
     ] {

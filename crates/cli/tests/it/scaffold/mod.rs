@@ -5,4 +5,5 @@ mod commands;
 #[cfg(unix)]
 mod doctor;
 mod folder;
+mod grafana;
 mod words;

@@ -168,6 +168,11 @@ pub(crate) fn cases() -> Vec<Case> {
         Case::new("cert-manager", &switched("    certManager: true\n"), &with_conversion()),
         Case::new("prometheus", &switched("    prometheus: true\n"), &with_conversion()),
         Case::new(
+            "grafana",
+            &format!("{CART}{SWITCHES}    prometheus: true\n    grafana: true\n"),
+            &carts(),
+        ),
+        Case::new(
             "network-policy",
             &switched("    networkPolicy: true\n"),
             &with_conversion(),
