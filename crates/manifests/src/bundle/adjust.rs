@@ -64,6 +64,7 @@ fn order(kind: &str) -> usize {
         "ValidatingAdmissionPolicyBinding",
         "NetworkPolicy",
         "ServiceMonitor",
+        "PrometheusRule",
     ];
     // Kinds that users added to a file go before the manager, too.
     let behind = if kind == "Deployment" {

@@ -9,7 +9,7 @@ use super::operators::cases;
 use super::tree::{bundle_of, tree};
 
 /// Kinds of others: what serves them is not there.
-const FOREIGN: [&str; 3] = ["Certificate", "Issuer", "ServiceMonitor"];
+const FOREIGN: [&str; 4] = ["Certificate", "Issuer", "PrometheusRule", "ServiceMonitor"];
 
 fn path(object: &Value) -> String {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();

@@ -6,12 +6,13 @@ use super::operators::cases;
 use super::tree::tree;
 
 /// The others differ in what these have.
-const KEPT: [&str; 7] = [
+const KEPT: [&str; 8] = [
     "empty",
     "plain",
     "policies",
     "conversion",
     "all-switches",
+    "grafana",
     "namespaced",
     "multigroup",
 ];
@@ -22,7 +23,7 @@ fn a_tree_is_what_it_was() {
     for case in cases().iter().filter(|case| KEPT.contains(&case.name)) {
         let mut text = String::new();
         for (path, content) in tree(case) {
-            if path.starts_with("config/") {
+            if path.starts_with("config/") || path.starts_with("grafana/") {
                 let _ = writeln!(text, "===== {path}\n{content}");
             }
         }
