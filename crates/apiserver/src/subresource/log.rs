@@ -17,6 +17,7 @@ use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::stream::websocket::{self, Demand, Form, Handshake};
 use crate::wire::body::Body;
+use crate::wire::query::Query;
 use crate::wire::respond;
 use crate::wire::status::{Result, Status};
 
@@ -26,6 +27,7 @@ const MESSAGE: usize = 2048;
 pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
     read(
         call,
+        call.query,
         call.target.namespace,
         call.target.name,
         call.query.text("container"),
@@ -33,7 +35,13 @@ pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
 }
 
 /// Answers with the log of a container of a Pod, as the query says.
-pub(super) fn read(call: &Call<'_>, namespace: &str, name: &str, container: &str) -> Result<HandlerOutput> {
+pub(super) fn read(
+    call: &Call<'_>,
+    query: &Query,
+    namespace: &str,
+    name: &str,
+    container: &str,
+) -> Result<HandlerOutput> {
     let pods = BuiltInId::Pods.resource();
     // The watcher begins before the Pod is read, so that no change of it is missed.
     let (_, watcher) = call.server.store.snapshot_and_watch(pods.table, Some(namespace));
@@ -41,7 +49,7 @@ pub(super) fn read(call: &Call<'_>, namespace: &str, name: &str, container: &str
     let record = call.server.store.get(pods.table, &key);
     let record = record.ok_or_else(|| Status::not_found(pods.about(), name))?;
     let pod = object::to_value(pods, &record, record.revision);
-    let options = LogOptions::parse(call.query, name, call.server.clock.now())?;
+    let options = LogOptions::parse(query, name, call.server.clock.now())?;
     let container = self::container(&pod, container)?;
     let Some(log) = log(call, (namespace, name), &pod, &container, options)? else {
         return Ok(HandlerOutput::Response(nobody_to_ask()));
