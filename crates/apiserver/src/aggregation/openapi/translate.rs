@@ -180,14 +180,13 @@ fn parameter(value: &Value) -> Value {
         let reference = reference.replacen("#/parameters/", "#/components/parameters/", 1);
         parameter.insert("$ref".to_owned(), reference.into());
     }
-    let schema = match fields.get("schema") {
-        Some(given) => schema(given),
-        None => {
-            let mut simple = kept(fields, &["type", "format", "uniqueItems"], false);
-            // One that is elsewhere has none, and Go's empty text in its place.
-            simple.entry("type").or_insert_with(|| "".into());
-            simple.into()
-        }
+    let schema = if let Some(given) = fields.get("schema") {
+        schema(given)
+    } else {
+        let mut simple = kept(fields, &["type", "format", "uniqueItems"], false);
+        // One that is elsewhere has none, and Go's empty text in its place.
+        simple.entry("type").or_insert_with(|| "".into());
+        simple.into()
     };
     parameter.insert("schema".to_owned(), schema);
     parameter.into()

@@ -110,7 +110,7 @@ async fn carry(mut streams: Streams, version: u8, command: RemoteCommand) -> io:
     let rest = async {
         // Nothing else is expected of the client; as upstream, a stream that comes now is not answered.
         while streams.next().await.is_some() {}
-        std::future::pending().await
+        std::future::pending::<()>().await;
     };
     let receiving = async {
         let reader = |stream: Option<Stream>| stream.map(|stream| stream.reader);

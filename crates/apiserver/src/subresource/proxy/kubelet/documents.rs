@@ -23,20 +23,29 @@ pub(super) fn pods(kubelet: Kubelet<'_>) -> Response<Body> {
 
 /// The Pods of which a container runs, as a runtime knows them: by their names and those of their containers.
 pub(super) fn running_pods(kubelet: Kubelet<'_>) -> Response<Body> {
-    let pods = kubelet.pods();
-    let running = pods.iter().filter_map(|pod| {
-        let containers: Vec<Value> = running_containers(pod)
-            .map(|status| json!({ "name": status["name"], "image": status["image"], "resources": {} }))
-            .collect();
-        let known = ["name", "namespace", "uid"].map(|field| (field, &pod["metadata"][field]));
-        let metadata: serde_json::Map<String, Value> = known
-            .into_iter()
-            .map(|(field, value)| (field.to_owned(), value.clone()))
-            .collect();
-        let pod = json!({ "metadata": metadata, "spec": { "containers": containers }, "status": {} });
-        (!containers.is_empty()).then_some(pod)
+    let running = told(
+        kubelet,
+        |status| json!({ "name": status["name"], "image": status["image"], "resources": {} }),
+    );
+    let pods = running.into_iter().map(
+        |(pod, containers)| json!({ "metadata": reference(&pod), "spec": { "containers": containers }, "status": {} }),
+    );
+    list(pods.collect())
+}
+
+/// The Pods of which a container runs, with what is told of these containers.
+fn told(kubelet: Kubelet<'_>, of: impl Fn(&Value) -> Value) -> Vec<(Value, Vec<Value>)> {
+    let pods = kubelet.pods().into_iter().map(|pod| {
+        let containers: Vec<Value> = running_containers(&pod).map(&of).collect();
+        (pod, containers)
     });
-    list(running.collect())
+    pods.filter(|(_, containers)| !containers.is_empty()).collect()
+}
+
+/// Which Pod it is.
+fn reference(pod: &Value) -> Value {
+    let [name, namespace, uid] = ["name", "namespace", "uid"].map(|field| &pod["metadata"][field]);
+    json!({ "name": name, "namespace": namespace, "uid": uid })
 }
 
 fn list(items: Vec<Value>) -> Response<Body> {
@@ -48,26 +57,22 @@ fn list(items: Vec<Value>) -> Response<Body> {
 
 /// What the node and its Pods use: their names and when they started, since nothing is measured.
 pub(super) fn summary(kubelet: Kubelet<'_>) -> Response<Body> {
-    let pods = kubelet.pods();
-    let pods = pods.iter().filter_map(|pod| {
-        let containers: Vec<Value> = running_containers(pod)
-            .map(|status| json!({ "name": status["name"], "startTime": status["state"]["running"]["startedAt"] }))
-            .collect();
-        let known = ["name", "namespace", "uid"].map(|field| (field, &pod["metadata"][field]));
-        let reference: serde_json::Map<String, Value> = known
-            .into_iter()
-            .map(|(field, value)| (field.to_owned(), value.clone()))
-            .collect();
-        let told = json!({ "podRef": reference, "startTime": pod["status"]["startTime"], "containers": containers });
-        (!containers.is_empty()).then_some(told)
-    });
-    let pods: Vec<Value> = pods.collect();
+    let running = told(
+        kubelet,
+        |status| json!({ "name": status["name"], "startTime": status["state"]["running"]["startedAt"] }),
+    );
+    let pods: Vec<Value> = running
+        .into_iter()
+        .map(|(pod, containers)| {
+            json!({ "podRef": reference(&pod), "startTime": pod["status"]["startTime"], "containers": containers })
+        })
+        .collect();
     let node = BuiltInId::Nodes.resource();
     let started = kubelet.call.server.store.get(node.table, kubelet.node);
     let started = started.map(|record| crate::object::to_value(node, &record, record.revision));
     let started = started.map_or(Value::Null, |node| node["metadata"]["creationTimestamp"].clone());
     let mut node = json!({ "nodeName": kubelet.node, "startTime": started });
-    if kubelet.call.query.text("only_cpu_and_memory") != "true" {
+    if kubelet.query.text("only_cpu_and_memory") != "true" {
         node["runtime"] = json!({});
     }
     let pods = if pods.is_empty() { Value::Null } else { pods.into() };

@@ -1,22 +1,22 @@
 //! `/containerLogs`: the log of a container. What the kubelet refuses is text, not a Status.
 
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use kubewright_apimachinery::go::quote;
 
 use super::route::ContainerPath;
 use super::{Kubelet, plain};
 use crate::logs::LogOptions;
-use crate::request::HandlerOutput;
 use crate::subresource::log;
+use crate::wire::body::Body;
 
-pub(super) fn answer(kubelet: Kubelet<'_>, at: ContainerPath<'_>) -> HandlerOutput {
-    let refused = |code, why: &str| HandlerOutput::Response(plain(code, why));
+pub(super) fn answer(kubelet: Kubelet<'_>, at: ContainerPath<'_>) -> Response<Body> {
+    let refused = |code, why: &str| plain(code, why);
     let call = kubelet.call;
     // As clients asked for the end of a log long ago.
-    let query = match call.query.text("tail") {
-        "" => call.query.clone(),
-        "all" => call.query.replaced("tailLines", None),
-        lines => call.query.replaced("tailLines", Some(lines)),
+    let query = match kubelet.query.text("tail") {
+        "" => kubelet.query.clone(),
+        "all" => kubelet.query.replaced("tailLines", None),
+        lines => kubelet.query.replaced("tailLines", Some(lines)),
     };
     let name = at.pod.name;
     if let Err(refusal) = LogOptions::parse(&query, name, call.server.clock.now()) {
@@ -33,18 +33,16 @@ pub(super) fn answer(kubelet: Kubelet<'_>, at: ContainerPath<'_>) -> HandlerOutp
         let why = format!("container {} not found in pod {}", quote(at.container), quote(name));
         return refused(StatusCode::NOT_FOUND, &why);
     }
-    match log::read(call, &query, at.pod.namespace, name, at.container) {
+    match log::read(call, None, &query, (at.pod.namespace, name, at.container)) {
         Err(refusal) => refused(refusal.code, &refusal.message),
-        Ok(HandlerOutput::Response(mut response)) => {
+        Ok(mut response) => {
             // Go finds out what the beginning of an answer is; nothing is nothing.
-            let headers = response.headers_mut();
-            headers.remove(header::CONTENT_TYPE);
+            response.headers_mut().remove(header::CONTENT_TYPE);
             if http_body::Body::size_hint(response.body()).exact() != Some(0) {
                 let kind = HeaderValue::from_static("text/plain; charset=utf-8");
                 response.headers_mut().insert(header::CONTENT_TYPE, kind);
             }
-            HandlerOutput::Response(response)
+            response
         }
-        Ok(other) => other,
     }
 }

@@ -25,40 +25,30 @@ use crate::stream::{is_upgrade, node as node_answers};
 use crate::subresource::life::ConnectionLife;
 use crate::subresource::log;
 use crate::wire::body::Body;
+use crate::wire::query::Query;
 use crate::wire::respond;
 use crate::wire::status::{Result, Status};
 
 /// What a kubelet says of a connection to a container behind which there is no process.
 const NOTHING_THERE: &str = "its containers are simulated, there is no process to connect to";
-const NO_STREAMS: &str = "you must specify at least 1 of stdin, stdout, stderr";
 
 /// Answers for the kubelet of a node.
 pub(super) async fn answer(call: &Call<'_>, node: &str, path: &str) -> Result<HandlerOutput> {
-    let kubelet = Kubelet { call, node };
+    let is_upgrade = is_upgrade(call.headers);
+    // As upstream, the query of an upgrade is not passed on.
+    let nothing = Query::default();
+    let query = if is_upgrade { &nothing } else { call.query };
+    let kubelet = Kubelet { call, query, node };
     let asked = crate::wire::query::percent_decode(call.parts.uri.path());
     let prefix = asked.strip_suffix(path).unwrap_or_default();
     let routed = route::route(call.method(), path, call.header(header::ACCEPT));
-    if is_upgrade(call.headers) {
-        let response = match routed {
-            Ok(Page::PortForward(pod)) => kubelet.port_forward(pod),
-            // As upstream, the query of an upgrade is not passed on, so that no stream is asked for.
-            Ok(Page::Exec(_) | Page::Attach(_)) => plain(StatusCode::BAD_REQUEST, NO_STREAMS),
-            Ok(page) => respond_to(kubelet.page(page).await)?,
-            Err(refusal) => refusal.response(prefix, path),
-        };
-        return upgraded(response).map(HandlerOutput::Response);
-    }
-    match routed {
-        Ok(page) => Ok(kubelet.page(page).await),
-        Err(refusal) => Ok(HandlerOutput::Response(refusal.response(prefix, path))),
-    }
-}
-
-fn respond_to(output: HandlerOutput) -> Result<Response<Body>> {
-    match output {
-        HandlerOutput::Response(response) => Ok(response),
-        _ => Err(Status::internal("the kubelet answers with a page")),
-    }
+    let response = match routed {
+        Ok(Page::PortForward(pod)) if is_upgrade => kubelet.port_forward(pod),
+        Ok(page) => kubelet.page(page).await,
+        Err(refusal) => refusal.response(prefix, path),
+    };
+    let response = if is_upgrade { upgraded(response)? } else { response };
+    Ok(HandlerOutput::Response(response))
 }
 
 /// What the proxy makes of an answer to an upgrade.
@@ -79,6 +69,7 @@ fn upgraded(mut response: Response<Body>) -> Result<Response<Body>> {
 #[derive(Clone, Copy)]
 struct Kubelet<'a> {
     call: &'a Call<'a>,
+    query: &'a Query,
     node: &'a str,
 }
 
@@ -96,9 +87,9 @@ impl FoundPod {
 }
 
 impl Kubelet<'_> {
-    async fn page(self, page: Page<'_>) -> HandlerOutput {
-        let response = match page {
-            Page::Health(part) => health::answer(self.call.query, part),
+    async fn page(self, page: Page<'_>) -> Response<Body> {
+        match page {
+            Page::Health(part) => health::answer(self.query, part),
             Page::Pods => documents::pods(self),
             Page::RunningPods => documents::running_pods(self),
             Page::Summary => documents::summary(self),
@@ -110,7 +101,7 @@ impl Kubelet<'_> {
                 response
             }
             Page::Figures(figures) => figures::answer(self, figures),
-            Page::Log(at) => return logs::answer(self, at),
+            Page::Log(at) => logs::answer(self, at),
             Page::Run(at) => run::answer(self, at).await,
             Page::Exec(at) => self.not_upgraded(at, &|container| format!("container not found ({})", quote(container))),
             Page::Attach(at) => self.not_upgraded(at, &|container| {
@@ -123,8 +114,7 @@ impl Kubelet<'_> {
             },
             Page::Checkpoint(at) => self.checkpoint(at),
             Page::Disabled(why) => respond::text(StatusCode::METHOD_NOT_ALLOWED, why),
-        };
-        HandlerOutput::Response(response)
+        }
     }
 
     /// A Pod that is bound to the node.
@@ -159,9 +149,12 @@ impl Kubelet<'_> {
 
     /// Exec and attach of a request that is no upgrade: what is wrong with it is said first.
     fn not_upgraded(self, at: ContainerPath<'_>, not_found: &dyn Fn(&str) -> String) -> Response<Body> {
-        let asks_for = |stream| self.call.query.text(stream) == "1";
+        let asks_for = |stream| self.query.text(stream) == "1";
         if !["input", "output", "error"].into_iter().any(asks_for) {
-            return plain(StatusCode::BAD_REQUEST, NO_STREAMS);
+            return plain(
+                StatusCode::BAD_REQUEST,
+                "you must specify at least 1 of stdin, stdout, stderr",
+            );
         }
         match self.pod(PodPath { uid: None, ..at.pod }) {
             None => plain(StatusCode::NOT_FOUND, "pod does not exist"),

@@ -26,7 +26,7 @@ pub(super) async fn answer(kubelet: Kubelet<'_>, at: ContainerPath<'_>) -> Respo
     let Some(handler) = kubelet.call.server.containers.of(&pod.identity).exec() else {
         return failed(NOTHING_THERE.to_owned());
     };
-    let asked = kubelet.call.query.text("cmd");
+    let asked = kubelet.query.text("cmd");
     let command = ExecCommand {
         namespace: pod.identity.namespace,
         pod: pod.identity.name,
