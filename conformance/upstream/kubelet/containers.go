@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 )
@@ -103,35 +101,6 @@ func (containers) PortForward(_ context.Context, _ string, port int32, stream io
 		return say(stream, "noon\n")
 	}
 	return fmt.Errorf("failed to connect to port %d: connection refused: nothing listens on that port", port)
-}
-
-// serveLogs answers with what a container of that name has printed.
-func serveLogs(w http.ResponseWriter, r *http.Request, container string) {
-	switch container {
-	case "long":
-		fmt.Fprint(w, strings.Repeat("0123456789abcde\n", 400))
-	case "silent":
-	case "app":
-		fmt.Fprint(w, "one\ntwo\nthree\n")
-	default:
-		http.Error(w, fmt.Sprintf("container %q prints nothing that is known", container), http.StatusInternalServerError)
-	}
-}
-
-// began is when the containers are said to have started.
-var began = time.Now().Add(-time.Minute)
-
-// serveUsage says what the node and the container app of the Pod default/metered use: a quarter of a processor, and memory.
-func serveUsage(w http.ResponseWriter) {
-	now := time.Now()
-	used, at := 0.25*now.Sub(began).Seconds(), now.UnixMilli()
-	container := `{container="app",namespace="default",pod="metered"}`
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	fmt.Fprintf(w, "# TYPE node_cpu_usage_seconds_total counter\nnode_cpu_usage_seconds_total %f %d\n", used, at)
-	fmt.Fprintf(w, "# TYPE node_memory_working_set_bytes gauge\nnode_memory_working_set_bytes %d %d\n", 128<<20, at)
-	fmt.Fprintf(w, "# TYPE container_start_time_seconds gauge\ncontainer_start_time_seconds%s %d\n", container, began.Unix())
-	fmt.Fprintf(w, "# TYPE container_cpu_usage_seconds_total counter\ncontainer_cpu_usage_seconds_total%s %f %d\n", container, used, at)
-	fmt.Fprintf(w, "# TYPE container_memory_working_set_bytes gauge\ncontainer_memory_working_set_bytes%s %d %d\n", container, 64<<20, at)
 }
 
 func say(to io.Writer, text string) error {

@@ -1,6 +1,7 @@
 // Command kubelet is a node whose containers have known answers. The real kube-apiserver talks to it as to any kubelet, so that what
-// clients see of exec, attach, port-forward and logs can be recorded. Handshakes, protocols, frames and statuses are those of
-// k8s.io/cri-streaming, which container runtimes serve them with; only what the containers do is written here.
+// clients see of exec, attach, port-forward, logs and of the proxy to nodes can be recorded. Its paths, refusals and documents are those of
+// the real kubelet's own server (k8s.io/kubernetes/pkg/kubelet/server); handshakes, protocols, frames and statuses are those of
+// k8s.io/cri-streaming, which container runtimes serve them with. Only what the containers do, and what is known of them, is written here.
 //
 //	kubelet -port 10250        prints a line once it listens on loopback, with a certificate of its own
 //
@@ -21,39 +22,78 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-streaming/pkg/streaming"
-	"k8s.io/cri-streaming/pkg/streaming/portforward"
-	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	kubeletmetrics "k8s.io/kubernetes/pkg/kubelet/metrics"
+	"k8s.io/kubernetes/pkg/kubelet/server"
 )
 
 func main() {
 	port := flag.Int("port", 10250, "the port on loopback; 0 picks one")
+	outside := flag.Bool("outside", false, "listens also on the address that this machine has for others: kube-apiserver's proxy passes nothing on to loopback")
+	kubeconfig := flag.String("kubeconfig", "", "of the API server that has the Pods")
+	usage := flag.Bool("usage", false, "says how much the node and the Pod default/metered use; otherwise nothing is measured")
+	idle := flag.Duration("idle", streaming.DefaultConfig.StreamIdleTimeout, "after how long a connection over which nothing is said is closed")
 	flag.Parse()
 	log.SetFlags(0)
 	certificate, err := selfSigned()
 	if err != nil {
 		log.Fatal(err)
 	}
-	config := streaming.DefaultConfig
-	config.BaseURL = &url.URL{Path: "/"}
-	streams, err := streaming.NewServer(config, containers{})
+	streams, err := serveStreams(*idle)
 	if err != nil {
 		log.Fatal(err)
 	}
+	handler := &nodes{every: host{streams: streams, measures: *usage}, servers: map[string]*server.Server{}}
+	if err := handler.every.connect(*kubeconfig); err != nil {
+		log.Fatal(err)
+	}
+	kubeletmetrics.Register()
+	https := &http.Server{Handler: handler, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("kubelet: ready on port %d\n", listener.Addr().(*net.TCPAddr).Port)
-	server := &http.Server{
-		Handler:   &kubelet{streams},
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+	chosen := listener.Addr().(*net.TCPAddr).Port
+	if *outside {
+		further, err := listenOutside(chosen)
+		if err != nil {
+			log.Fatal(err)
+		}
+		go func() { log.Fatal(https.ServeTLS(further, "", "")) }()
 	}
-	log.Fatal(server.ServeTLS(listener, "", ""))
+	fmt.Printf("kubelet: ready on port %d\n", chosen)
+	log.Fatal(https.ServeTLS(listener, "", ""))
+}
+
+// listenOutside listens on an address of this machine that is not loopback.
+func listenOutside(port int) (net.Listener, error) {
+	// Nothing is sent: the system only says from which address it would be. The other one is reserved for documentation.
+	towards, err := net.Dial("udp", "203.0.113.1:9")
+	if err != nil {
+		return nil, err
+	}
+	defer towards.Close()
+	own := towards.LocalAddr().(*net.UDPAddr)
+	return net.ListenTCP("tcp", &net.TCPAddr{IP: own.IP, Port: port})
+}
+
+// serveStreams serves the connections to containers as a runtime does, on a port of its own.
+func serveStreams(idle time.Duration) (streaming.Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	config := streaming.DefaultConfig
+	config.BaseURL = &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/"}
+	config.StreamIdleTimeout = idle
+	streams, err := streaming.NewServer(config, containers{})
+	if err != nil {
+		return nil, err
+	}
+	go func() { log.Fatal(http.Serve(listener, streams)) }()
+	return streams, nil
 }
 
 // selfSigned makes a certificate. kube-apiserver checks none unless it is told an authority.
@@ -70,79 +110,4 @@ func selfSigned() (tls.Certificate, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
-}
-
-// kubelet has the paths of a kubelet that kube-apiserver asks for.
-type kubelet struct{ streams streaming.Server }
-
-func (k *kubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	switch {
-	case len(parts) == 4 && parts[0] == "containerLogs":
-		serveLogs(w, r, parts[3])
-	case len(parts) == 4 && (parts[0] == "exec" || parts[0] == "attach"):
-		k.command(w, r, parts[0], parts[3])
-	case len(parts) == 3 && parts[0] == "portForward":
-		k.portForward(w, r, parts[2])
-	case r.URL.Path == "/metrics/resource":
-		serveUsage(w)
-	default:
-		http.NotFound(w, r)
-	}
-}
-
-// command serves exec and attach: a kubelet has its runtime say where, and passes the connection on.
-func (k *kubelet) command(w http.ResponseWriter, r *http.Request, verb, container string) {
-	options, err := remotecommand.NewOptions(r)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	var where string
-	if verb == "exec" {
-		var answer *runtimeapi.ExecResponse
-		answer, err = k.streams.GetExec(&runtimeapi.ExecRequest{
-			ContainerId: container, Cmd: r.URL.Query()["command"],
-			Stdin: options.Stdin, Stdout: options.Stdout, Stderr: options.Stderr, Tty: options.TTY,
-		})
-		where = answer.GetUrl()
-	} else {
-		var answer *runtimeapi.AttachResponse
-		answer, err = k.streams.GetAttach(&runtimeapi.AttachRequest{
-			ContainerId: container,
-			Stdin:       options.Stdin, Stdout: options.Stdout, Stderr: options.Stderr, Tty: options.TTY,
-		})
-		where = answer.GetUrl()
-	}
-	k.stream(w, r, where, err)
-}
-
-func (k *kubelet) portForward(w http.ResponseWriter, r *http.Request, pod string) {
-	options, err := portforward.NewV4Options(r)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	answer, err := k.streams.GetPortForward(&runtimeapi.PortForwardRequest{PodSandboxId: pod, Port: options.Ports})
-	k.stream(w, r, answer.GetUrl(), err)
-}
-
-// refuse writes an error as a kubelet does.
-func refuse(w http.ResponseWriter, err error) {
-	w.WriteHeader(http.StatusBadRequest)
-	fmt.Fprint(w, err.Error())
-}
-
-func (k *kubelet) stream(w http.ResponseWriter, r *http.Request, where string, err error) {
-	if err != nil {
-		_ = streaming.WriteError(err, w)
-		return
-	}
-	location, err := url.Parse(where)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	r.URL = location
-	k.streams.ServeHTTP(w, r)
 }

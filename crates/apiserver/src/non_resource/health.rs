@@ -104,7 +104,8 @@ pub(super) fn readiness() -> Vec<&'static str> {
         .collect()
 }
 
-fn all(endpoint: &str, checks: &[&str], query: &Query) -> String {
+/// What a component that is healthy says of all its checks.
+pub(crate) fn all(endpoint: &str, checks: &[&str], query: &Query) -> String {
     if query.get("verbose").is_none() {
         return "ok".into();
     }
@@ -127,7 +128,7 @@ fn all(endpoint: &str, checks: &[&str], query: &Query) -> String {
 }
 
 /// A single check answers without the header that the whole has.
-fn one() -> Response<Body> {
+pub(crate) fn one() -> Response<Body> {
     let mut response = Response::new(Body::from("ok"));
     let headers = response.headers_mut();
     headers.insert(

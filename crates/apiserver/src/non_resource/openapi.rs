@@ -94,7 +94,15 @@ impl Documents {
                 text: text_of(&value).into(),
                 hash: document_hash(name, served),
             }),
-            (None, None) => return None,
+            (None, None) => {
+                let mut translated = sources
+                    .services
+                    .remotes()
+                    .filter_map(|remote| remote.translated_openapi());
+                let (_, text) = translated.find(|(own, _)| own == name)?;
+                let hash = hash(&text);
+                Arc::new(Document { text, hash })
+            }
         };
         self.current(sources)
             .documents
@@ -164,6 +172,10 @@ pub(crate) fn index(sources: &Sources) -> Bytes {
     let mut paths = Map::new();
     for remote in sources.services.remotes() {
         paths.extend(remote.openapi_index());
+        if let Some((name, text)) = remote.translated_openapi() {
+            let url = format!("/openapi/v3/{name}?hash={}", hash(&text));
+            paths.insert(name, json!({ "serverRelativeURL": url }));
+        }
     }
     let mut names = if served.without_built_ins {
         Vec::new()

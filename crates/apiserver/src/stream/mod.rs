@@ -4,6 +4,7 @@
 
 pub(crate) mod containers;
 pub(crate) mod exec;
+mod idle;
 pub(crate) mod node;
 mod pieces;
 pub(crate) mod port_forward;

@@ -161,7 +161,8 @@ fn carry(call: &Call<'_>, command: RemoteCommand) -> HandlerOutput {
     })
 }
 
-fn until_the_end(running: ExecFuture, life: ConnectionLife) -> ExecFuture {
+/// Runs a command for as long as a connection to its Pod may last.
+pub(super) fn until_the_end(running: ExecFuture, life: ConnectionLife) -> ExecFuture {
     Box::pin(async move {
         tokio::select! {
             end = running => end,

@@ -17,6 +17,7 @@ use crate::request::HandlerOutput;
 use crate::request::call::Call;
 use crate::stream::websocket::{self, Demand, Form, Handshake};
 use crate::wire::body::Body;
+use crate::wire::query::Query;
 use crate::wire::respond;
 use crate::wire::status::{Result, Status};
 
@@ -24,16 +25,23 @@ use crate::wire::status::{Result, Status};
 const MESSAGE: usize = 2048;
 
 pub(super) fn get(call: &Call<'_>) -> Result<HandlerOutput> {
-    read(
+    let container = call.query.text("container");
+    let read = read(
         call,
-        call.target.namespace,
-        call.target.name,
-        call.query.text("container"),
-    )
+        call.websocket(),
+        call.query,
+        (call.target.namespace, call.target.name, container),
+    );
+    read.map(HandlerOutput::Response)
 }
 
-/// Answers with the log of a container of a Pod, as the query says.
-pub(super) fn read(call: &Call<'_>, namespace: &str, name: &str, container: &str) -> Result<HandlerOutput> {
+/// Answers with the log of a container of a Pod, as the query says, over a WebSocket if there is a handshake for one.
+pub(super) fn read(
+    call: &Call<'_>,
+    handshake: Option<Handshake<'_>>,
+    query: &Query,
+    (namespace, name, container): (&str, &str, &str),
+) -> Result<Response<Body>> {
     let pods = BuiltInId::Pods.resource();
     // The watcher begins before the Pod is read, so that no change of it is missed.
     let (_, watcher) = call.server.store.snapshot_and_watch(pods.table, Some(namespace));
@@ -41,15 +49,14 @@ pub(super) fn read(call: &Call<'_>, namespace: &str, name: &str, container: &str
     let record = call.server.store.get(pods.table, &key);
     let record = record.ok_or_else(|| Status::not_found(pods.about(), name))?;
     let pod = object::to_value(pods, &record, record.revision);
-    let options = LogOptions::parse(call.query, name, call.server.clock.now())?;
+    let options = LogOptions::parse(query, name, call.server.clock.now())?;
     let container = self::container(&pod, container)?;
     let Some(log) = log(call, (namespace, name), &pod, &container, options)? else {
-        return Ok(HandlerOutput::Response(nobody_to_ask()));
+        return Ok(nobody_to_ask());
     };
     let mut cursor = LogCursor::new(log, options);
-    let handshake = call.websocket();
     if !options.follow && handshake.is_none() {
-        return Ok(HandlerOutput::Response(answer(cursor.now().into())));
+        return Ok(answer(cursor.now().into()));
     }
     let text: BoxStream<'static, Bytes> = if options.follow {
         let following = FollowedLog {
@@ -69,7 +76,7 @@ pub(super) fn read(call: &Call<'_>, namespace: &str, name: &str, container: &str
         Some(handshake) => as_messages(handshake, text),
         None => answer(Body::stream(text)),
     };
-    Ok(HandlerOutput::Response(response))
+    Ok(response)
 }
 
 fn answer(body: Body) -> Response<Body> {

@@ -43,6 +43,13 @@ impl Query {
             .collect()
     }
 
+    /// The same with another value of a parameter, or without it.
+    pub(crate) fn replaced(&self, key: &str, value: Option<&str>) -> Query {
+        let others = self.0.iter().filter(|(name, _)| name != key).cloned();
+        let own = value.map(|value| (key.to_owned(), value.to_owned()));
+        Query(others.chain(own).collect())
+    }
+
     /// A boolean: everything but `0` and `false` is true, the empty value included.
     pub(crate) fn flag(&self, key: &str) -> Option<bool> {
         self.get(key)

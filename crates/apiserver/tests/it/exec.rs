@@ -89,6 +89,8 @@ async fn message_or_ping(connection: &mut (impl AsyncRead + Unpin)) -> Option<(u
     match opcode {
         8 => Some((255, payload)),
         9 => Some((254, payload)),
+        // An answer to a ping says nothing.
+        10 => Box::pin(message_or_ping(connection)).await,
         _ => Some((payload.remove(0), payload)),
     }
 }
@@ -132,6 +134,38 @@ async fn a_command_reads_what_the_client_sends_until_that_is_closed() {
     let (stdout, stderr, status) = all(&mut connection).await;
     assert_eq!((stdout.as_str(), stderr.as_str()), ("", ""));
     assert_eq!(status, json!({ "metadata": {}, "status": "Success" }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_over_which_only_pings_go_for_hours_is_closed() {
+    let server = server().await;
+    let begun = tokio::time::Instant::now();
+    let response = server
+        .handle(asking("command=cat&stdin=true&stdout=true", "v4.channel.k8s.io"))
+        .await;
+    let mut connection = response.into_body().into_connection().expect("a connection");
+    assert_eq!(message(&mut connection).await, Some((1, Vec::new())));
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    connection.write_all(&client_frame(b"\0hello")).await.unwrap();
+    let mut heard = Vec::new();
+    loop {
+        match message(&mut connection).await.expect("an end in order") {
+            // A ping of the server is answered, and the client sends its own.
+            (254, _) => {
+                let pong_and_ping = [0x8a, 0x80, 0, 0, 0, 0, 0x89, 0x80, 0, 0, 0, 0];
+                connection.write_all(&pong_and_ping).await.unwrap();
+            }
+            (1, text) => heard.extend(text),
+            (255, code) => {
+                assert_eq!(code, 1000_u16.to_be_bytes());
+                break;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(heard, b"hello");
+    // Virtual time: nothing was said since the end of the first hour.
+    assert_eq!(begun.elapsed().as_secs() / 60, 5 * 60);
 }
 
 #[tokio::test]

@@ -5,8 +5,9 @@ use std::io::Write as _;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::BodyExt as _;
-use kubewright_apiserver::{ApiServer, Options, User};
+use kubewright_apiserver::{ApiServer, ExecEnd, Options, User};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 
 async fn send(server: &ApiServer, method: &str, path: &str, body: Value) -> (u16, String) {
     let kind = match method {
@@ -106,6 +107,107 @@ async fn a_simulated_kubelet_has_the_logs_of_its_pods_alone() {
         ("web/none", "container \"none\" not found in pod \"web\""),
     ] {
         assert_eq!(get(&server, &format!("{logs}/{path}")).await, (404, why.to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_simulated_kubelet_runs_commands_in_its_pods_alone() {
+    let server = server().await;
+    let run = async |path: &str| {
+        send(
+            &server,
+            "POST",
+            &format!("/api/v1/nodes/n/proxy/run/default/{path}"),
+            Value::Null,
+        )
+        .await
+    };
+    let (code, said) = run("web/app?cmd=greet").await;
+    assert_eq!(code, 500);
+    assert!(said.contains("simulated"), "{said}");
+    for pod in ["web", "elsewhere"] {
+        server.on_exec("default", pod, |command, mut streams| async move {
+            assert!(!command.stdin && !command.tty && command.stdin_ends);
+            let _ = streams.stdout.write_all(command.command.join("+").as_bytes()).await;
+            let _ = streams.stderr.write_all(b"!").await;
+            ExecEnd::Exited(i32::from(command.command[0] == "fail"))
+        });
+    }
+    assert_eq!(run("web/app?cmd=say%20hello").await, (200, "say+hello!".to_owned()));
+    let failed = "command 'fail now' exited with 1: !".to_owned();
+    assert_eq!(run("web/app?cmd=fail%20now").await, (500, failed));
+    assert_eq!(
+        run("elsewhere/app?cmd=say").await,
+        (404, "pod does not exist".to_owned())
+    );
+    let (code, said) = run("web/another-uid/app?cmd=say").await;
+    assert_eq!((code, said.as_str()), (500, "container not found (\"app\")"));
+}
+
+#[tokio::test]
+async fn what_a_command_prints_beyond_what_runtimes_keep_is_thrown_away() {
+    const PIECES: usize = 17 * 16;
+    let server = server().await;
+    server.on_exec("default", "web", |_, mut streams| async move {
+        for _ in 0..PIECES {
+            let _ = streams.stdout.write_all(&[b'x'; 64 * 1024]).await;
+        }
+        ExecEnd::Exited(0)
+    });
+    let (code, said) = send(
+        &server,
+        "POST",
+        "/api/v1/nodes/n/proxy/run/default/web/app?cmd=a",
+        Value::Null,
+    )
+    .await;
+    assert_eq!((code, said.len()), (200, 16 * 1024 * 1024));
+}
+
+#[tokio::test]
+async fn ports_are_forwarded_through_the_kubelet_of_a_pod_and_nothing_of_the_machine_is_shown() {
+    let server = server().await;
+    server.on_connect("default", "web", 80, |_| async {});
+    let forward = async |pod: &str| {
+        let request = Request::post(format!("/api/v1/nodes/n/proxy/portForward/default/{pod}"))
+            .header("connection", "Upgrade")
+            .header("upgrade", "SPDY/3.1")
+            .header("x-stream-protocol-version", "portforward.k8s.io");
+        let response = server.handle(request.body(Bytes::new()).unwrap()).await;
+        response.status().as_u16()
+    };
+    assert_eq!(forward("web").await, 101);
+    assert_eq!(forward("elsewhere").await, 404);
+    for path in [
+        "logs/",
+        "logs/syslog",
+        "debug/pprof/",
+        "debug/pprof/heap",
+        "debug/flags/v",
+    ] {
+        let (code, said) = get(&server, &format!("/api/v1/nodes/n/proxy/{path}")).await;
+        assert_eq!(code, 405, "{path}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_simulated_kubelet_counts_what_runs() {
+    let server = server().await;
+    let running = json!([{ "name": "app", "image": "i", "imageID": "", "ready": true, "restartCount": 0,
+        "state": { "running": { "startedAt": "2026-01-01T00:00:00Z" } } }]);
+    let status = json!({ "status": { "phase": "Running", "containerStatuses": running } });
+    for pod in ["web", "elsewhere"] {
+        let path = format!("/api/v1/namespaces/default/pods/{pod}/status");
+        assert_eq!(send(&server, "PATCH", &path, status.clone()).await.0, 200);
+    }
+    let (code, figures) = get(&server, "/api/v1/nodes/n/proxy/metrics").await;
+    assert_eq!(code, 200);
+    for line in [
+        "kubelet_node_name{node=\"n\"} 1",
+        "kubelet_running_containers{container_state=\"running\"} 1",
+        "kubelet_running_pods 1",
+    ] {
+        assert!(figures.lines().any(|own| own == line), "{figures}");
     }
 }
 

@@ -1,7 +1,8 @@
 //! The `OpenAPI` documents of other servers: of v3 the index, whose documents stay where they are; of v2 the part about the
-//! `APIService`, which becomes part of this server's document.
+//! `APIService`, which becomes part of this server's document. A server that has v2 alone is in v3 by a translation.
 
 mod swagger;
+mod translate;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -35,6 +36,8 @@ const LARGEST_SWAGGER: usize = 16 << 20;
 pub(super) struct RemoteDocuments {
     /// The paths of v3, by their names, with where each document is.
     index: BTreeMap<String, Value>,
+    /// The document of v2 as one of v3, if there is no index.
+    translated: Option<Bytes>,
     /// The document of v2, reduced to the paths of the `APIService`.
     swagger: Option<Bytes>,
     swagger_etag: String,
@@ -50,18 +53,19 @@ async fn keep_index(server: &Weak<Server>, remote: &Arc<Remote>) {
     tokio::time::sleep(SOON).await;
     loop {
         let Some(server) = server.upgrade() else { return };
-        let index = {
+        let read = {
             let Ok(_turn) = server.aggregation.limits.openapi.acquire().await else {
                 return;
             };
-            index(&server, remote).await
+            read_index(&server, remote).await
         };
-        let wait = match index {
-            Some(index) => {
+        let wait = match read {
+            Some((index, translated)) => {
                 backoff.reset();
                 let mut known = remote.known.documents.lock();
-                if known.index != index {
+                if known.index != index || known.translated != translated {
                     known.index = index;
+                    known.translated = translated;
                     drop(known);
                     server.aggregation.changed();
                 }
@@ -131,28 +135,47 @@ fn fetch<'a>(path: &'a str, limit: usize, headers: &'a [(http::HeaderName, Strin
     }
 }
 
-/// Asks for the index of v3. A server without one has none; the error is `None`.
-async fn index(server: &Server, remote: &Arc<Remote>) -> Option<BTreeMap<String, Value>> {
+/// Asks for the index of v3, or for what a server has in its place. The error is `None`.
+async fn read_index(server: &Server, remote: &Arc<Remote>) -> Option<(BTreeMap<String, Value>, Option<Bytes>)> {
     let fetched = fetch("/openapi/v3", LARGEST_INDEX, &[]).from(server, remote).await;
     match fetched.code {
-        StatusCode::NOT_FOUND => Some(BTreeMap::new()),
+        StatusCode::NOT_FOUND => Some((BTreeMap::new(), translated(server, remote).await?)),
+        StatusCode::OK => Some((index(&fetched)?, None)),
+        _ => None,
+    }
+}
+
+/// Asks for the document of v2, and translates it. A server without one has none; the error is `None`.
+async fn translated(server: &Server, remote: &Arc<Remote>) -> Option<Option<Bytes>> {
+    let headers = [(header::ACCEPT, "application/json".to_owned())];
+    let fetched = fetch("/openapi/v2", LARGEST_SWAGGER, &headers);
+    let fetched = fetched.from(server, remote).await;
+    match fetched.code {
+        StatusCode::NOT_FOUND => Some(None),
         StatusCode::OK => {
-            let index: Value = serde_json::from_slice(&fetched.body).ok()?;
-            let paths = match index.get("paths") {
-                None | Some(Value::Null) => return Some(BTreeMap::new()),
-                Some(paths) => paths.as_object()?,
-            };
-            let entry = |value: &Value| {
-                let url = value
-                    .get("serverRelativeURL")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
-                serde_json::json!({ "serverRelativeURL": url })
-            };
-            Some(paths.iter().map(|(name, value)| (name.clone(), entry(value))).collect())
+            let swagger: Value = serde_json::from_slice(&fetched.body).ok()?;
+            let document = translate::translated(&swagger)?;
+            Some(Some(Bytes::from(document.to_string())))
         }
         _ => None,
     }
+}
+
+/// The names of the documents in an index, with where they are. The error is `None`.
+fn index(fetched: &Fetched) -> Option<BTreeMap<String, Value>> {
+    let index: Value = serde_json::from_slice(&fetched.body).ok()?;
+    let paths = match index.get("paths") {
+        None | Some(Value::Null) => return Some(BTreeMap::new()),
+        Some(paths) => paths.as_object()?,
+    };
+    let entry = |value: &Value| {
+        let url = value
+            .get("serverRelativeURL")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        serde_json::json!({ "serverRelativeURL": url })
+    };
+    Some(paths.iter().map(|(name, value)| (name.clone(), entry(value))).collect())
 }
 
 /// Asks for the document of v2. Returns whether the server has answered.
@@ -201,6 +224,12 @@ impl Remote {
     /// Whether it has a document of v3 of this name.
     pub(crate) fn has_openapi(&self, name: &str) -> bool {
         self.known.documents.lock().index.contains_key(name)
+    }
+
+    /// Its document of v3 that was translated, and the name of that.
+    pub(crate) fn translated_openapi(&self) -> Option<(String, Bytes)> {
+        let document = self.known.documents.lock().translated.clone()?;
+        Some((format!("apis/{}/{}", self.group, self.version), document))
     }
 
     /// Its part of the document of v2.

@@ -54,6 +54,7 @@ async fn carry(
         forwarded = forwarding => forwarded.is_ok(),
         received = receive(&client, &mut reading, inputs) => received.is_ok(),
         _ = client.ping() => false,
+        () = client.idle() => true,
         () = life => true,
     };
     if closed {
@@ -92,7 +93,7 @@ async fn receive(client: &Client, reading: impl AsyncRead + Unpin, inputs: Vec<D
     loop {
         match reader.next().await? {
             Some(Received::Data(message)) => {
-                let Some((channel, payload)) = client.protocol().read(&message) else {
+                let Some((channel, payload)) = client.read(&message) else {
                     continue;
                 };
                 // Nothing is read of the channels for what went wrong.

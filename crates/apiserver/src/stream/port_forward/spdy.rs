@@ -57,6 +57,15 @@ struct Pair {
     until: Instant,
 }
 
+impl Pair {
+    /// Says what is wrong, if there is a stream for that. As upstream, nothing is ended: the client does that.
+    async fn complain(&self, why: &str) {
+        if let Some(error) = &self.error {
+            let _ = error.sender.send(why.to_owned().into()).await;
+        }
+    }
+}
+
 async fn forward_all(mut streams: Streams, pod: &ForwardedPod) {
     let mut waiting: HashMap<String, Pair> = HashMap::new();
     let mut running = FuturesUnordered::new();
@@ -86,7 +95,7 @@ async fn forward_all(mut streams: Streams, pod: &ForwardedPod) {
                     .collect();
                 for id in late {
                     if let Some(pair) = waiting.remove(&id) {
-                        give_up(pair, &format!("(request={id}) timed out waiting for streams")).await;
+                        pair.complain(&format!("(request={id}) timed out waiting for streams")).await;
                     }
                 }
             }
@@ -121,10 +130,7 @@ async fn pair_up(stream: Stream, waiting: &mut HashMap<String, Pair>, full: bool
     if place.is_some() {
         let what = if is_error { "error" } else { "data" };
         let why = format!("error processing stream for request {id}: {what} stream already assigned");
-        let _ = stream.sender.reset(ResetCode::Cancel).await;
-        if let Some(pair) = waiting.remove(&id) {
-            give_up(pair, &why).await;
-        }
+        pair.complain(&why).await;
         return None;
     }
     if !is_error {
@@ -136,16 +142,6 @@ async fn pair_up(stream: Stream, waiting: &mut HashMap<String, Pair>, full: bool
     }
     let pair = waiting.remove(&id)?;
     Some((pair.port, pair.data?, pair.error?))
-}
-
-async fn give_up(pair: Pair, why: &str) {
-    if let Some(error) = &pair.error {
-        let _ = error.sender.send(why.to_owned().into()).await;
-        let _ = error.sender.reset(ResetCode::Cancel).await;
-    }
-    if let Some(data) = &pair.data {
-        let _ = data.sender.reset(ResetCode::Cancel).await;
-    }
 }
 
 async fn forward((port, data, error): (u16, Stream, Stream), pod: &ForwardedPod) {

@@ -7,7 +7,6 @@ use http::{HeaderMap, Response};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use super::frame::ResetCode;
 use super::handshake;
 use super::session::{self, Sender, Stream, StreamReader, Streams};
 use crate::stream::remote_command::{RemoteCommand, SizeReader, StdinEnds, Wanted, end_of, pipes};
@@ -21,7 +20,8 @@ const PROTOCOLS: [&str; 4] = [
     "channel.k8s.io",
 ];
 
-/// How long a client may take to open its streams.
+/// How long a client may take to open its streams. Upstream gives up after the same time, and leaves the connection open without a word
+/// until it has been idle for long; here it is closed.
 const OPENING: Duration = Duration::from_secs(30);
 
 /// Answers with a SPDY session that carries the streams of a command, and closes when that has ended.
@@ -59,7 +59,8 @@ struct Opened {
 }
 
 impl Opened {
-    /// Waits for the streams that the client asked for, and accepts them.
+    /// Waits for as many streams as the client asked for, and accepts all that come. As upstream has it, the last one of a kind is the one
+    /// that is used, one that was not asked for counts like any other, and one of no kind is left alone.
     async fn all(streams: &mut Streams, wanted: Wanted, version: u8) -> io::Result<Opened> {
         let mut opened = Opened::default();
         let sizes = wanted.tty && version >= 3;
@@ -69,22 +70,15 @@ impl Opened {
             .count();
         while missing > 0 {
             let stream = streams.next().await.ok_or(io::ErrorKind::UnexpectedEof)?;
+            stream.sender.accept().await?;
             let place = match stream.headers.get("streamtype") {
                 "error" => &mut opened.error,
-                "stdin" if wanted.stdin => &mut opened.stdin,
-                "stdout" if wanted.stdout => &mut opened.stdout,
-                "stderr" if wanted.stderr => &mut opened.stderr,
-                "resize" if sizes => &mut opened.resize,
-                _ => {
-                    stream.sender.reset(ResetCode::RefusedStream).await?;
-                    continue;
-                }
+                "stdin" => &mut opened.stdin,
+                "stdout" => &mut opened.stdout,
+                "stderr" => &mut opened.stderr,
+                "resize" if version >= 3 => &mut opened.resize,
+                _ => continue,
             };
-            if place.is_some() {
-                stream.sender.reset(ResetCode::RefusedStream).await?;
-                continue;
-            }
-            stream.sender.accept().await?;
             *place = Some(stream);
             missing -= 1;
         }
@@ -114,11 +108,9 @@ async fn carry(mut streams: Streams, version: u8, command: RemoteCommand) -> io:
         error.finish().await
     };
     let rest = async {
-        // Nothing else is expected of the client.
-        while let Some(stream) = streams.next().await {
-            stream.sender.reset(ResetCode::RefusedStream).await?;
-        }
-        std::future::pending().await
+        // Nothing else is expected of the client; as upstream, a stream that comes now is not answered.
+        while streams.next().await.is_some() {}
+        std::future::pending::<()>().await;
     };
     let receiving = async {
         let reader = |stream: Option<Stream>| stream.map(|stream| stream.reader);
@@ -130,7 +122,7 @@ async fn carry(mut streams: Streams, version: u8, command: RemoteCommand) -> io:
     };
     tokio::select! {
         ended = ended => ended,
-        rest = rest => rest,
+        () = rest => Ok(()),
         () = receiving => Ok(()),
     }
 }

@@ -70,6 +70,8 @@ pub(crate) enum Received {
         headers: Headers,
         fin: bool,
     },
+    /// A stream is accepted.
+    SynReply(StreamId),
     /// The stream ends at once, in both directions.
     RstStream(StreamId),
     Ping(u32),
@@ -234,13 +236,13 @@ impl Decoder {
                 headers: self.headers.decompress(payload.get(10..).ok_or(Error::Length)?)?,
                 fin,
             },
-            // The server opens no streams, so there is nothing to reply to; but every block must be read.
+            // Nobody needs these headers; but every block must be read.
             2 | 8 => {
                 let stream = stream()?;
                 self.headers.decompress(payload.get(4..).ok_or(Error::Length)?)?;
                 match kind {
                     8 => Received::Headers { stream, fin },
-                    _ => Received::Ignored,
+                    _ => Received::SynReply(stream),
                 }
             }
             3 => Received::RstStream(stream()?),

@@ -19,6 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use super::frame::{Decoder, Encoder, Frame, GoAwayCode, MAX_PIECE, Received, ResetCode, StreamId};
 use super::headers::Headers;
+use crate::stream::idle::Activity;
 use crate::stream::pieces::Pieces;
 use crate::stream::{CLOSING, Connection};
 
@@ -35,8 +36,8 @@ const WINDOW: u32 = 32 * 1024;
 /// How often a silent client is written to, so that a connection whose client has vanished ends.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
-/// Serves a session: `handler` gets the streams that the client opens. The session ends with the handler; a handler whose client is gone is
-/// dropped.
+/// Serves a session: `handler` gets the streams that the client opens. The session ends with the handler; a handler whose client is gone, or
+/// silent for too long, is dropped.
 pub(crate) async fn serve<F, Fut>(connection: impl Connection, handler: F)
 where
     F: FnOnce(Streams) -> Fut,
@@ -46,8 +47,10 @@ where
     let (frames, outgoing) = mpsc::channel(WAITING_FRAMES);
     let (opened, streams) = mpsc::channel(WAITING_STREAMS);
     let last = AtomicU32::new(0);
+    let activity = &Activity::begun();
     let mut read = pin!(async {
         let mut receiver = Receiver {
+            activity,
             frames: frames.clone(),
             opened,
             open: HashMap::new(),
@@ -56,11 +59,12 @@ where
         };
         receiver.run(reading).await
     });
-    let mut write = pin!(write_frames(writing, outgoing));
+    let mut write = pin!(write_frames(writing, outgoing, activity));
     let ended = {
         let handler = handler(Streams { opened: streams });
         tokio::select! {
             () = handler => GoAwayCode::Ok,
+            () = activity.idle() => GoAwayCode::Ok,
             _ = &mut write => return,
             ended = &mut read => match ended {
                 Err(ReadError::Protocol) => GoAwayCode::ProtocolError,
@@ -190,7 +194,11 @@ impl AsyncRead for StreamReader {
 }
 
 /// Writes frames up to the one that ends the session, and pings where there is nothing to write.
-async fn write_frames(mut writing: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<Frame>) -> io::Result<()> {
+async fn write_frames(
+    mut writing: impl AsyncWrite + Unpin,
+    mut frames: mpsc::Receiver<Frame>,
+    activity: &Activity,
+) -> io::Result<()> {
     let mut encoder = Encoder::new();
     let mut bytes = Vec::new();
     let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
@@ -200,7 +208,10 @@ async fn write_frames(mut writing: impl AsyncWrite + Unpin, mut frames: mpsc::Re
     loop {
         let frame = tokio::select! {
             frame = frames.recv() => match frame {
-                Some(frame) => frame,
+                Some(frame) => {
+                    activity.note();
+                    frame
+                }
                 None => return Ok(()),
             },
             _ = pings.tick() => {
@@ -230,6 +241,7 @@ enum ReadError {
 
 /// Takes what the client sends to where it belongs.
 struct Receiver<'a> {
+    activity: &'a Activity,
     frames: mpsc::Sender<Frame>,
     opened: mpsc::Sender<Stream>,
     /// The streams that the client has not ended, with how much of each one's window is used.
@@ -247,6 +259,7 @@ impl Receiver<'_> {
         let mut buffer = BytesMut::new();
         loop {
             while let Some(received) = decoder.decode(&mut buffer).map_err(|_| ReadError::Protocol)? {
+                self.activity.note();
                 if matches!(received, Received::GoAway) {
                     return Ok(());
                 }
@@ -276,7 +289,11 @@ impl Receiver<'_> {
             }
             // Even numbers answer the server's own pings.
             Received::Ping(id) if id % 2 == 1 => self.frames.send(Frame::Ping(id)).await,
-            Received::Ping(_) | Received::Headers { .. } | Received::GoAway | Received::Ignored => Ok(()),
+            Received::Ping(_)
+            | Received::Headers { .. }
+            | Received::SynReply(_)
+            | Received::GoAway
+            | Received::Ignored => Ok(()),
         }
     }
 

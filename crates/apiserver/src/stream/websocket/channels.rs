@@ -22,6 +22,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::frame::{self, CloseCode, Opcode, Reader, Received};
 use super::handshake::{self, Demand, Handshake};
+use crate::stream::idle::Activity;
 use crate::stream::pieces::Pieces;
 use crate::stream::remote_command::{RemoteCommand, SizeReader, StdinEnds, Wanted, end_of, internal_error, pipes};
 use crate::stream::{self, Connection, Upgrade, node};
@@ -80,7 +81,7 @@ impl Protocol {
     }
 
     /// The channel of a message and what it carries; `None` for one that means nothing.
-    pub(in crate::stream) fn read(self, message: &Bytes) -> Option<(u8, Bytes)> {
+    fn read(self, message: &Bytes) -> Option<(u8, Bytes)> {
         let channel = *message.first()?;
         if !self.in_base64 {
             return Some((channel, message.slice(1..)));
@@ -157,6 +158,7 @@ async fn carry(connection: Box<dyn Connection>, protocol: Protocol, command: Rem
         ended = ended => ended.is_ok(),
         received = client.receive(&mut reading, stdin, sizes) => received.is_ok(),
         _ = client.ping() => false,
+        () = client.idle() => true,
     };
     if closed {
         client.close().await;
@@ -168,6 +170,7 @@ async fn carry(connection: Box<dyn Connection>, protocol: Protocol, command: Rem
 pub(in crate::stream) struct Client {
     writing: Mutex<WriteHalf<Box<dyn Connection>>>,
     protocol: Protocol,
+    activity: Activity,
 }
 
 impl Client {
@@ -175,11 +178,19 @@ impl Client {
         Client {
             writing: Mutex::new(writing),
             protocol,
+            activity: Activity::begun(),
         }
     }
 
-    pub(in crate::stream) fn protocol(&self) -> Protocol {
-        self.protocol
+    /// The channel of a message that the client sent, and what it carries; `None` for one that means nothing.
+    pub(in crate::stream) fn read(&self, message: &Bytes) -> Option<(u8, Bytes)> {
+        self.activity.note();
+        self.protocol.read(message)
+    }
+
+    /// Waits until nothing was said for as long as a connection may be idle. As upstream has it, pings are not what is said.
+    pub(in crate::stream) async fn idle(&self) {
+        self.activity.idle().await;
     }
 
     pub(in crate::stream) async fn write(&self, frame: &[u8]) -> io::Result<()> {
@@ -189,6 +200,7 @@ impl Client {
     }
 
     pub(in crate::stream) async fn send(&self, channel: u8, payload: &[u8]) -> io::Result<()> {
+        self.activity.note();
         self.write(&self.protocol.message(channel, payload)).await
     }
 
@@ -224,7 +236,7 @@ impl Client {
         loop {
             match reader.next().await? {
                 Some(Received::Data(message)) => {
-                    let Some((channel, payload)) = self.protocol.read(&message) else {
+                    let Some((channel, payload)) = self.read(&message) else {
                         continue;
                     };
                     match channel {

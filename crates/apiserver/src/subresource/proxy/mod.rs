@@ -29,7 +29,7 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<HandlerOutput> {
     let location = match call.resource().id() {
         Some(BuiltInId::Pods) => location::of_pod(call)?,
         Some(BuiltInId::Services) => location::of_service(call)?,
-        _ => return of_node(call),
+        _ => return of_node(call).await,
     };
     let path = location::path(call);
     if is_upgrade(call.headers) {
@@ -46,14 +46,14 @@ pub(super) async fn answer(call: &Call<'_>) -> Result<HandlerOutput> {
 }
 
 /// Answers a request for a node.
-fn of_node(call: &Call<'_>) -> Result<HandlerOutput> {
+async fn of_node(call: &Call<'_>) -> Result<HandlerOutput> {
     let location = node::locate(call)?;
     let path = location::path(call);
     if is_without_slash(call, &path) && !is_upgrade(call.headers) {
         return Ok(HandlerOutput::Response(with_slash(call)));
     }
     match location {
-        NodeLocation::Kubelet(name) => Ok(kubelet::answer(call, &name, &path)),
+        NodeLocation::Kubelet(name) => kubelet::answer(call, &name, &path).await,
         NodeLocation::Closed(address) => Err(unreachable(&format!("dial tcp {address}: connect: connection refused"))),
     }
 }
