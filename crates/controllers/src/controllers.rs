@@ -202,6 +202,12 @@ impl Controllers {
         self
     }
 
+    /// The authority that signs, unless [`signing_authority`](Self::signing_authority) has named one.
+    pub fn or_signing_authority(mut self, authority: &SigningAuthority) -> Self {
+        self.settings.signing_authority.get_or_insert_with(|| authority.clone());
+        self
+    }
+
     /// How many Pods that have ended are kept before the oldest are deleted: 12500 by default, and all of them if 0. It is
     /// kube-controller-manager's `--terminated-pod-gc-threshold`.
     pub fn terminated_pod_gc_threshold(mut self, pods: usize) -> Self {

@@ -58,7 +58,7 @@ mod service_account;
 mod support;
 mod volume_protection;
 
-pub use certificates::SigningAuthority;
+pub use certificates::{MakeError, SigningAuthority};
 pub use controllers::Controllers;
 pub use kubelet::node::FAILED_ANNOTATION;
 pub use kubelet::process;
