@@ -20,7 +20,7 @@ use crate::support::events::EventBroadcaster;
 use crate::support::{Settings, index};
 use crate::{
     certificates, cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc,
-    policy_status, replicaset, resource_quota, role_aggregation, root_ca, scheduler, service_account,
+    policy_status, replicaset, resource_quota, role_aggregation, root_ca, scheduler, service_account, volume_binder,
     volume_protection,
 };
 
@@ -271,6 +271,7 @@ impl Controllers {
                 ControllerName::CsrApproving => operator.controller(certificates::approving()),
                 ControllerName::CsrSigning => operator.controller(certificates::signing(settings)),
                 ControllerName::CsrCleaner => operator.controller(certificates::cleaning(settings)),
+                ControllerName::VolumeBinder => volume_binder::add_to(operator, settings),
                 ControllerName::ClaimProtection => operator.controller(volume_protection::claims()),
                 ControllerName::VolumeProtection => operator.controller(volume_protection::volumes()),
             };

@@ -56,6 +56,7 @@ mod root_ca;
 mod scheduler;
 mod service_account;
 mod support;
+mod volume_binder;
 mod volume_protection;
 
 pub use certificates::{MakeError, SigningAuthority};
