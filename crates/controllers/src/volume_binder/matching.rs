@@ -27,8 +27,8 @@ pub(super) fn best<'a>(
             by_modes.entry((modes.len(), modes)).or_default().push(volume);
         }
     }
-    let groups = by_modes.into_values();
-    groups.filter_map(|group| best_of(claim, &group, waits)).next()
+    let mut groups = by_modes.into_values();
+    groups.find_map(|group| best_of(claim, &group, waits))
 }
 
 /// The best of volumes with the same modes of access.

@@ -21,7 +21,7 @@ pub(super) enum VolumePlan {
     /// It names a claim that does not name it. Whoever binds claims does the rest.
     LeaveToClaim,
     /// It can never be bound to the claim that it names: this is told of the volume and of the claim.
-    Mismatch(EventNote, EventNote),
+    Mismatch(Box<(EventNote, EventNote)>),
 }
 
 /// What is to be done about a volume. The claim is the one with the uid that the volume names, if that is still there.
@@ -64,10 +64,10 @@ fn mismatch(volume: &str, claim: &str) -> VolumePlan {
     let of_claim = format!(
         "Cannot bind PersistentVolume {volume:?} to requested PersistentVolumeClaim due to incompatible volumeMode."
     );
-    VolumePlan::Mismatch(
+    VolumePlan::Mismatch(Box::new((
         EventNote::warning("VolumeMismatch", "Bind", of_volume),
         EventNote::warning("VolumeMismatch", "Bind", of_claim),
-    )
+    )))
 }
 
 #[cfg(test)]

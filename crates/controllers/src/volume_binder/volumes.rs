@@ -91,10 +91,11 @@ impl Reconciler for Volumes {
             VolumePlan::Phase(phase) => {
                 self.set_phase(&volume, phase).await?;
             }
-            VolumePlan::Reclaim => self.reclaim(volume.into_owned()).await?,
-            VolumePlan::Unbind => self.unbind(&volume).await?,
+            VolumePlan::Reclaim => Box::pin(self.reclaim(volume.into_owned())).await?,
+            VolumePlan::Unbind => Box::pin(self.unbind(&volume)).await?,
             VolumePlan::LeaveToClaim => {}
-            VolumePlan::Mismatch(of_volume, of_claim) => {
+            VolumePlan::Mismatch(notes) => {
+                let (of_volume, of_claim) = *notes;
                 self.events.record(&*volume, of_volume);
                 if let Some(claim) = claim {
                     self.events.record(&*claim, of_claim);
@@ -150,7 +151,7 @@ impl Volumes {
                 }
                 Ok(())
             }
-            Reclaim::Empty => self.empty(&volume).await,
+            Reclaim::Empty => Box::pin(self.empty(&volume)).await,
             Reclaim::Fail(reason, text) => self.fail(&volume, reason, text).await,
         }
     }
@@ -189,7 +190,7 @@ impl Volumes {
         if has_succeeded {
             let note = EventNote::normal("VolumeRecycled", "Recycle", "Volume recycled");
             self.events.record(volume, note);
-            return self.unbind(volume).await;
+            return Box::pin(self.unbind(volume)).await;
         }
         let why = message.unwrap_or_else(|| "pod failed, pod.Status.Message unknown".to_owned());
         let text = format!("Recycle failed: failed to recycle volume: {why}");
