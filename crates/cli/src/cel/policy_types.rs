@@ -42,11 +42,11 @@ pub(super) async fn compare(server: &TrialServer, policy: &Json) -> PolicyTypes 
         let kinds = found.iter().filter(|(resource, _)| resource == wanted);
         kinds.map(|(_, kind)| kind.clone()).collect()
     });
-    let mut types = PolicyTypes::default();
+    let mut compared = PolicyTypes::default();
     let mut typed = Vec::new();
     for kind in kinds {
         if let Some(ty) = published.type_of(&kind).await {
-            hint::names_of_type(&ty, &mut types.names);
+            hint::names_of_type(&ty, &mut compared.names);
             typed.push((kind, ty));
         }
     }
@@ -55,11 +55,11 @@ pub(super) async fn compare(server: &TrialServer, policy: &Json) -> PolicyTypes 
         None => None,
     };
     if let Some(params) = &params {
-        hint::names_of_type(params, &mut types.names);
+        hint::names_of_type(params, &mut compared.names);
     }
-    types.kinds = typed.len();
-    types.mistakes = type_mistakes(policy, &typed, params.as_ref());
-    types
+    compared.kinds = typed.len();
+    compared.mistakes = type_mistakes(policy, &typed, params.as_ref());
+    compared
 }
 
 /// What the server publishes, each document asked for once.
