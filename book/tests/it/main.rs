@@ -1,5 +1,6 @@
 //! Compares the book and ARCHITECTURE.md with the sources: their links, YAML, names, messages and graphs.
 
+mod admission_plugins;
 mod architecture;
 mod chapters;
 mod coming_from;

@@ -3,7 +3,7 @@
 //!
 //! A program of its own: counting replaces the allocator of the whole program.
 
-use kubewright_admission::policy::{Request, ValidatingPolicy};
+use kubewright_admission::policy::{Request, RequestVariable, ValidatingPolicy};
 use kubewright_admission::{Attributes, GroupVersionKind, GroupVersionResource, Operation, UserInfo};
 use serde_json::{Value, json};
 
@@ -25,7 +25,10 @@ fn count(spec: &Value) -> u64 {
         subresource: String::new(),
         name: "web".into(),
         namespace: "shop".into(),
-        user: UserInfo::default(),
+        user: UserInfo {
+            username: "jane".into(),
+            ..UserInfo::default()
+        },
         dry_run: false,
         options: Value::Null,
     };
@@ -36,13 +39,14 @@ fn count(spec: &Value) -> u64 {
         ]}}},
     });
     let labels = json!({"team": "shop"});
+    let variable = RequestVariable::default();
     let evaluate = || {
         let found = policy
             .matches
             .find(&attributes, &object, &Value::Null, &[], || Ok::<_, ()>(&labels));
         assert!(matches!(found, Ok(Some(_))));
         let (kind, resource) = (&attributes.kind, &attributes.resource);
-        let request = Request::new(&attributes, kind, resource, &object, &Value::Null);
+        let request = Request::new(&attributes, kind, resource, &object, &Value::Null, &variable);
         policy.evaluate(&request)
     };
     let verdict = evaluate();
@@ -73,4 +77,13 @@ fn the_variables_of_a_policy_take_one_allocation() {
         "validations": [{"expression": "variables.count < 5"}, {"expression": "variables.containers.all(c, c.name != '')"}],
     });
     assert_eq!(count(&spec), 1);
+}
+
+#[test]
+fn the_request_is_made_for_the_first_policy_that_reads_it_and_for_no_other() {
+    let spec = json!({
+        "matchConditions": [{"name": "known", "expression": "request.userInfo.username != 'nobody'"}],
+        "validations": [{"expression": "request.namespace == 'shop' && request.operation == 'CREATE'"}],
+    });
+    assert_eq!(count(&spec), 0);
 }

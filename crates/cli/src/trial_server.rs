@@ -179,7 +179,7 @@ impl TrialServer {
 }
 
 /// The path of a group and version.
-fn base(version: &str) -> String {
+pub(crate) fn base(version: &str) -> String {
     if version.contains('/') {
         format!("/apis/{version}")
     } else {

@@ -11,7 +11,8 @@
 //!     node-lifecycle-controller,taint-eviction-controller,validatingadmissionpolicy-status-controller,
 //!     certificatesigningrequest-approving-controller,
 //!     certificatesigningrequest-signing-controller,certificatesigningrequest-cleaner-controller,
-//!     persistentvolumeclaim-protection-controller,persistentvolume-protection-controller
+//!     persistentvolumeclaim-protection-controller,persistentvolume-protection-controller,
+//!     persistentvolume-binder-controller --pvclaimbinder-sync-period 2s
 //!   --cluster-signing-cert-file CA.crt --cluster-signing-key-file CA.key
 //! ```
 //!

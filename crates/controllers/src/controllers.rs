@@ -20,7 +20,7 @@ use crate::support::events::EventBroadcaster;
 use crate::support::{Settings, index};
 use crate::{
     certificates, cronjob, deployment, endpointslice, gc, job, kubelet, namespace, node_lifecycle, pod_gc,
-    policy_status, replicaset, resource_quota, role_aggregation, root_ca, scheduler, service_account,
+    policy_status, replicaset, resource_quota, role_aggregation, root_ca, scheduler, service_account, volume_binder,
     volume_protection,
 };
 
@@ -202,6 +202,12 @@ impl Controllers {
         self
     }
 
+    /// The authority that signs, unless [`signing_authority`](Self::signing_authority) has named one.
+    pub fn or_signing_authority(mut self, authority: &SigningAuthority) -> Self {
+        self.settings.signing_authority.get_or_insert_with(|| authority.clone());
+        self
+    }
+
     /// How many Pods that have ended are kept before the oldest are deleted: 12500 by default, and all of them if 0. It is
     /// kube-controller-manager's `--terminated-pod-gc-threshold`.
     pub fn terminated_pod_gc_threshold(mut self, pods: usize) -> Self {
@@ -265,6 +271,7 @@ impl Controllers {
                 ControllerName::CsrApproving => operator.controller(certificates::approving()),
                 ControllerName::CsrSigning => operator.controller(certificates::signing(settings)),
                 ControllerName::CsrCleaner => operator.controller(certificates::cleaning(settings)),
+                ControllerName::VolumeBinder => volume_binder::add_to(operator, settings),
                 ControllerName::ClaimProtection => operator.controller(volume_protection::claims()),
                 ControllerName::VolumeProtection => operator.controller(volume_protection::volumes()),
             };

@@ -56,9 +56,10 @@ mod root_ca;
 mod scheduler;
 mod service_account;
 mod support;
+mod volume_binder;
 mod volume_protection;
 
-pub use certificates::SigningAuthority;
+pub use certificates::{MakeError, SigningAuthority};
 pub use controllers::Controllers;
 pub use kubelet::node::FAILED_ANNOTATION;
 pub use kubelet::process;

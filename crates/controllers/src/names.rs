@@ -49,6 +49,8 @@ pub enum ControllerName {
     CsrSigning,
     /// Deletes old requests for certificates.
     CsrCleaner,
+    /// Binds claims to volumes.
+    VolumeBinder,
     /// Keeps claims while Pods use them.
     ClaimProtection,
     /// Keeps volumes while they are bound.
@@ -56,7 +58,7 @@ pub enum ControllerName {
 }
 
 /// Short name, kube-controller-manager's name.
-const NAMES: [(ControllerName, &str, &str); 23] = [
+const NAMES: [(ControllerName, &str, &str); 24] = [
     (ControllerName::GarbageCollector, "gc", "garbage-collector-controller"),
     (ControllerName::Namespace, "namespace", "namespace-controller"),
     (
@@ -129,6 +131,11 @@ const NAMES: [(ControllerName, &str, &str); 23] = [
         ControllerName::CsrCleaner,
         "csrcleaner",
         "certificatesigningrequest-cleaner-controller",
+    ),
+    (
+        ControllerName::VolumeBinder,
+        "persistentvolume-binder",
+        "persistentvolume-binder-controller",
     ),
     (
         ControllerName::ClaimProtection,

@@ -5,7 +5,7 @@
 //! namespaces, and knows what [`reads`](ValidatingPolicy::reads) says is needed at all.
 //!
 //! ```
-//! use kubewright_admission::policy::{Request, ValidatingPolicy};
+//! use kubewright_admission::policy::{Request, RequestVariable, ValidatingPolicy};
 //! use serde_json::{Value, json};
 //! # use kubewright_admission::{Attributes, GroupVersionKind, GroupVersionResource, Operation, UserInfo};
 //! # let attributes = Attributes {
@@ -34,7 +34,8 @@
 //!     },
 //! }));
 //! let object = json!({ "data": { "a": "1", "b": "2" } });
-//! let request = Request::new(&attributes, &attributes.kind, &attributes.resource, &object, &Value::Null);
+//! let variable = RequestVariable::default();
+//! let request = Request::new(&attributes, &attributes.kind, &attributes.resource, &object, &Value::Null, &variable);
 //! assert_eq!(policy.evaluate(&request).failures[0].message, "one key is enough, not 2");
 //! ```
 
@@ -53,8 +54,8 @@ pub use composition::PolicyExpressions;
 pub use matching::{MatchResources, MatchedVersion};
 pub use mutating::{Change, MutatingPolicy};
 pub use published::published_type;
-pub use request::{Reads, Request};
-pub use type_check::{ExpressionWarning, check_types, kind_of_params, kinds_to_check};
+pub use request::{Reads, Request, RequestVariable};
+pub use type_check::{ExpressionWarning, TypeMistake, check_types, kind_of_params, kinds_to_check, type_mistakes};
 pub use validating::{Annotation, Failure, FailureReason, ValidatingPolicy, Verdict};
 
 use crate::attributes::{GroupVersionKind, GroupVersionResource};

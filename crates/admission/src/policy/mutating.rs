@@ -200,6 +200,7 @@ mod tests {
 
     use super::*;
     use crate::attributes::{Attributes, GroupVersionResource, Operation, UserInfo};
+    use crate::policy::RequestVariable;
 
     fn change(mutation: &Value) -> Result<Change, String> {
         let policy = MutatingPolicy::read(&json!({"metadata": {"name": "p"}, "spec": {"mutations": [mutation]}}));
@@ -215,13 +216,8 @@ mod tests {
             options: Value::Null,
         };
         let object = json!({"data": {"k": "v"}});
-        let request = Request::new(
-            &attributes,
-            &attributes.kind,
-            &attributes.resource,
-            &object,
-            &Value::Null,
-        );
+        let (kind, resource, variable) = (&attributes.kind, &attributes.resource, RequestVariable::default());
+        let request = Request::new(&attributes, kind, resource, &object, &Value::Null, &variable);
         policy.change(0, &request)
     }
 

@@ -1,7 +1,6 @@
 //! What a policy is shown of a request.
 
-use std::cell::OnceCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use kubewright_cel::authorizer::Authorize;
 use serde_json::Value;
@@ -29,6 +28,15 @@ impl Reads {
     }
 }
 
+/// The variable `request` of one request and one version of its resource, made when an expression reads it first and then the same for
+/// all policies: it is most of what evaluating a policy would allocate.
+#[derive(Debug, Default)]
+pub struct RequestVariable {
+    /// As match conditions see it, which is also how all else sees it unless the rule is about another version of the resource.
+    of_request: OnceLock<Value>,
+    of_rule: OnceLock<Value>,
+}
+
 /// A request as a policy sees it.
 pub struct Request<'a> {
     pub(crate) attributes: &'a Attributes,
@@ -39,18 +47,20 @@ pub struct Request<'a> {
     namespace: &'a Value,
     params: &'a Value,
     authorizer: Option<&'a Arc<dyn Authorize>>,
-    /// The variable `request`: of match conditions, and of all else.
-    variables: [OnceCell<Value>; 2],
+    /// The variable `request`.
+    variable: &'a RequestVariable,
 }
 
 impl<'a> Request<'a> {
-    /// A request whose objects are shown as `kind`, by a rule about `resource`. Objects are null when there are none.
+    /// A request whose objects are shown as `kind`, by a rule about `resource`. Objects are null when there are none. `variable` is for
+    /// all policies that are shown this request with this kind and this resource.
     pub fn new(
         attributes: &'a Attributes,
         kind: &'a GroupVersionKind,
         resource: &'a GroupVersionResource,
         object: &'a Value,
         old: &'a Value,
+        variable: &'a RequestVariable,
     ) -> Request<'a> {
         Request {
             attributes,
@@ -61,7 +71,7 @@ impl<'a> Request<'a> {
             namespace: &Value::Null,
             params: &Value::Null,
             authorizer: None,
-            variables: Default::default(),
+            variable,
         }
     }
 
@@ -86,7 +96,7 @@ impl<'a> Request<'a> {
     /// What match conditions see, which is neither the namespace nor the resource of the rule.
     pub(crate) fn for_conditions(&self, reads: Reads) -> Inputs<'_> {
         Inputs {
-            request: self.variable(reads, 0, &self.attributes.resource),
+            request: self.variable(reads, &self.attributes.resource),
             namespace: &Value::Null,
             ..self.inputs(reads)
         }
@@ -97,7 +107,7 @@ impl<'a> Request<'a> {
         Inputs {
             object: self.object,
             old: self.old,
-            request: self.variable(reads, 1, self.resource),
+            request: self.variable(reads, self.resource),
             namespace: self.namespace,
             params: self.params,
             authorizer: self
@@ -107,10 +117,15 @@ impl<'a> Request<'a> {
         }
     }
 
-    fn variable(&self, reads: Reads, which: usize, resource: &GroupVersionResource) -> &Value {
+    fn variable(&self, reads: Reads, resource: &GroupVersionResource) -> &'a Value {
         if !reads.request {
             return &Value::Null;
         }
-        self.variables[which].get_or_init(|| self.attributes.to_variable(self.kind, resource))
+        let variable = if *resource == self.attributes.resource {
+            &self.variable.of_request
+        } else {
+            &self.variable.of_rule
+        };
+        variable.get_or_init(|| self.attributes.to_variable(self.kind, resource))
     }
 }

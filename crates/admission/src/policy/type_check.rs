@@ -155,6 +155,65 @@ pub fn check_types(
     warnings
 }
 
+/// An expression that does not fit a kind that its policy is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeMistake {
+    /// The path of the expression.
+    pub field: String,
+    /// The kind that it does not fit.
+    pub kind: GroupVersionKind,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// Checks more than [`check_types`] does, and more than a cluster says: conditions, variables and audit annotations too, of policies that
+/// validate and of those that mutate. What mutations are built of is left to the server.
+///
+/// ```
+/// use kubewright_admission::GroupVersionKind;
+/// use kubewright_admission::policy::type_mistakes;
+/// use kubewright_cel::Decl;
+/// use serde_json::json;
+///
+/// let schema = json!({ "type": "object", "properties": { "data": { "type": "object" } } });
+/// let kinds = [(GroupVersionKind::new("", "v1", "ConfigMap"), Decl::from_schema(&schema, true).cel_type("ConfigMap").unwrap())];
+/// let policy = json!({ "spec": { "variables": [{ "name": "data", "expression": "object.date" }] } });
+/// let mistakes = type_mistakes(&policy, &kinds, None);
+/// assert_eq!(mistakes[0].field, "spec.variables[0].expression");
+/// assert!(mistakes[0].message.starts_with("ERROR: <input>:1:7: undefined field 'date'"));
+/// ```
+pub fn type_mistakes(policy: &Value, kinds: &[(GroupVersionKind, Type)], params: Option<&Type>) -> Vec<TypeMistake> {
+    let has_params = kind_of_params(policy).is_some();
+    let mut mistakes = Vec::new();
+    for (kind, object) in kinds {
+        let params = has_params.then(|| params.cloned().unwrap_or(Type::Dyn));
+        let plain = typed_environment(object.clone(), params).with_authorizer();
+        let typed = with_variables(plain.clone(), list(policy, "/spec/variables"));
+        for (list_name, names) in [
+            ("matchConditions", &["expression"][..]),
+            ("variables", &["expression"]),
+            ("validations", &["expression", "messageExpression"]),
+            ("auditAnnotations", &["valueExpression"]),
+        ] {
+            // Conditions come before there are variables. A variable sees all of them here: that those after it are not there yet
+            // is for the server to say.
+            let env = if list_name == "matchConditions" { &plain } else { &typed };
+            for (index, item) in list(policy, &format!("/spec/{list_name}")).iter().enumerate() {
+                for name in names {
+                    let text = item.get(*name).and_then(Value::as_str).unwrap_or_default();
+                    let checked = if text.is_empty() { None } else { env.check(text).err() };
+                    mistakes.extend(checked.map(|error| TypeMistake {
+                        field: format!("spec.{list_name}[{index}].{name}"),
+                        kind: kind.clone(),
+                        message: error.to_string(),
+                    }));
+                }
+            }
+        }
+    }
+    mistakes
+}
+
 /// Declares variables with the types that they have; one that is mistaken is of any.
 fn with_variables(mut env: Env, variables: &[Value]) -> Env {
     let mut types = BTreeMap::new();
@@ -213,6 +272,41 @@ mod tests {
                 .warning
                 .contains("no matching overload for '_==_' applied to '(int, string)'"),
             "{found:?}"
+        );
+    }
+
+    #[test]
+    fn every_expression_is_checked_when_somebody_asks_for_more_than_a_cluster_says() {
+        let schema = json!({"type": "object", "properties": {"kind": {"type": "string"}}});
+        let kind = |name: &str| {
+            let ty = Decl::from_schema(&schema, true).cel_type(name).unwrap();
+            (GroupVersionKind::new("example.com", "v1", name), ty)
+        };
+        let policy = json!({"spec": {
+            "matchConditions": [{"name": "a", "expression": "object.kin == 'a'"}],
+            "variables": [
+                {"name": "one", "expression": "object.kind"},
+                {"name": "two", "expression": "variables.one > 1"},
+            ],
+            "validations": [{
+                "expression": "authorizer.requestResource.check('get').allowed() && object.kind == ''",
+                "messageExpression": "object.knd",
+            }],
+            "auditAnnotations": [{"key": "a", "valueExpression": "string(object.kinds)"}],
+            "mutations": [{"jsonPatch": {"expression": "[JSONPatch{}]"}}],
+        }});
+        let mistakes = type_mistakes(&policy, &[kind("Foo"), kind("Bar")], None);
+        let fields: Vec<&str> = mistakes.iter().map(|mistake| mistake.field.as_str()).collect();
+        let once = [
+            "spec.matchConditions[0].expression",
+            "spec.variables[1].expression",
+            "spec.validations[0].messageExpression",
+            "spec.auditAnnotations[0].valueExpression",
+        ];
+        assert_eq!(fields, [once, once].concat());
+        assert_eq!(
+            (mistakes[0].kind.kind.as_str(), mistakes[4].kind.kind.as_str()),
+            ("Foo", "Bar")
         );
     }
 

@@ -330,6 +330,7 @@ mod tests {
 
     use super::*;
     use crate::attributes::{Attributes, GroupVersionResource, Operation, UserInfo};
+    use crate::policy::RequestVariable;
 
     fn attributes() -> Attributes {
         Attributes {
@@ -348,13 +349,8 @@ mod tests {
     fn verdict(spec: &Value) -> Verdict {
         let policy = ValidatingPolicy::read(&json!({"metadata": {"name": "p"}, "spec": spec}));
         let (attributes, object) = (attributes(), json!({"data": {"k": "v"}}));
-        let request = Request::new(
-            &attributes,
-            &attributes.kind,
-            &attributes.resource,
-            &object,
-            &Value::Null,
-        );
+        let (kind, resource, variable) = (&attributes.kind, &attributes.resource, RequestVariable::default());
+        let request = Request::new(&attributes, kind, resource, &object, &Value::Null, &variable);
         policy.evaluate(&request)
     }
 

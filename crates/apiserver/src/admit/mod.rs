@@ -1,6 +1,7 @@
 //! Admission: built-in plugins that change or refuse writes, each one small file behind one trait (A2).
 //! Policies and webhooks come after them.
 
+mod absent;
 mod always_pull_images;
 mod anti_affinity;
 mod attributes;
@@ -92,6 +93,7 @@ const PLUGINS: &[&dyn Plugin] = &[
     &topology_labels::PodTopologyLabels,
     &declared_features::NodeDeclaredFeatureValidator,
     &pod_resize::PodResizeValidator,
+    &absent::AbsentPlugins,
 ];
 
 /// The plugins that are on.
@@ -111,7 +113,7 @@ pub(crate) async fn mutate(
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     mutate_by_plugins(attributes, object, old)?;
-    if !attributes.server.has_dynamic_admission() {
+    if !attributes.server.has_mutating_admission() {
         return Ok(());
     }
     let owners = dispatch::owners(object);

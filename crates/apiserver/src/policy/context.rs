@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use kubewright_admission::policy::{Binding, MatchResources, MatchedVersion, Reads, Request, is_exempt};
+use kubewright_admission::policy::{
+    Binding, MatchResources, MatchedVersion, Reads, Request, RequestVariable, is_exempt,
+};
 use kubewright_admission::{Attributes as Facts, GroupVersionKind, GroupVersionResource, Operation, Undecided};
 use kubewright_cel::authorizer::Authorize;
 use serde_json::Value;
@@ -20,18 +22,27 @@ pub(super) struct Context<'a> {
     pub(super) equivalents: Equivalents,
     namespace: OnceLock<Result<Value>>,
     rights: OnceLock<Arc<dyn Authorize>>,
+    /// The variable `request` in the version of the request, and in each of the equivalents.
+    variable: RequestVariable,
+    equivalent_variables: Vec<RequestVariable>,
 }
 
 impl<'a> Context<'a> {
     /// `None` for a write that is exempt from policies.
     pub(super) fn new(attributes: &'a Attributes<'a>) -> Option<Context<'a>> {
         let facts = attributes.facts();
-        (!is_exempt(&facts.resource)).then(|| Context {
-            equivalents: Equivalents::of(attributes),
-            attributes,
-            facts,
-            namespace: OnceLock::new(),
-            rights: OnceLock::new(),
+        (!is_exempt(&facts.resource)).then(|| {
+            let equivalents = Equivalents::of(attributes);
+            let identifiers = equivalents.identifiers.iter();
+            Context {
+                equivalent_variables: identifiers.map(|_| RequestVariable::default()).collect(),
+                variable: RequestVariable::default(),
+                equivalents,
+                attributes,
+                facts,
+                namespace: OnceLock::new(),
+                rights: OnceLock::new(),
+            }
         })
     }
 
@@ -68,7 +79,11 @@ impl<'a> Context<'a> {
         params: &'v Value,
     ) -> Result<Request<'v>> {
         let (resource, kind) = self.version(matched);
-        let mut request = Request::new(&self.facts, kind, resource, &objects.object, &objects.old);
+        let variable = match matched {
+            MatchedVersion::Requested => &self.variable,
+            MatchedVersion::Equivalent(index) => &self.equivalent_variables[index],
+        };
+        let mut request = Request::new(&self.facts, kind, resource, &objects.object, &objects.old, variable);
         request = request.with_params(params);
         if reads.namespace {
             request = request.in_namespace(self.namespace_object()?);

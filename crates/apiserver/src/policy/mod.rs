@@ -60,6 +60,11 @@ impl Policies {
         self.mutating.get().is_some() || self.validating.get().is_some()
     }
 
+    /// Whether there are any that change what is written.
+    pub(crate) fn may_mutate(&self) -> bool {
+        self.mutating.get().is_some()
+    }
+
     fn mutating(&self) -> Option<Arc<[BoundPolicy<MutatingPolicy>]>> {
         self.mutating.get()
     }

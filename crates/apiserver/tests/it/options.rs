@@ -27,6 +27,36 @@ fn pod() -> Value {
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
 #[tokio::test]
+async fn what_is_meant_for_a_plugin_that_is_not_here_is_warned_of_when_it_is_new() {
+    let server = ApiServer::new(Options::new());
+    let namespace = json!({ "metadata": {
+        "name": "strict", "annotations": { "scheduler.alpha.kubernetes.io/tolerationsWhitelist": "[]" },
+    } });
+    let warned = async |method: &str, path: &str, body: &Value| {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", "application/json")
+            .body(body.to_string().into())
+            .unwrap();
+        let response = server.handle(request).await;
+        assert!(response.status().is_success());
+        let warnings = response.headers().get_all("warning").iter();
+        let texts: Vec<String> = warnings.map(|value| value.to_str().unwrap().to_owned()).collect();
+        texts
+    };
+    let warnings = warned("POST", "/api/v1/namespaces", &namespace).await;
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0].contains("no admission plugin PodTolerationRestriction"),
+        "{warnings:?}"
+    );
+    assert!(warned("PUT", "/api/v1/namespaces/strict", &namespace).await.is_empty());
+    let plain = json!({ "metadata": { "name": "plain", "annotations": { "a": "b" } } });
+    assert!(warned("POST", "/api/v1/namespaces", &plain).await.is_empty());
+}
+
+#[tokio::test]
 async fn a_plugin_that_is_off_changes_and_refuses_nothing() {
     let (_, usual) = post(&ApiServer::new(Options::new()), PODS, &pod()).await;
     assert_eq!(usual["spec"]["priority"], 0);

@@ -6,6 +6,7 @@ use kubewright_cel::limits::PER_CALL;
 use serde_json::{Value as Json, json};
 
 use super::hint;
+use super::policy_types::{self, PolicyTypes};
 use crate::documents::Document;
 use crate::trial_server::{Created, TrialServer};
 
@@ -59,8 +60,10 @@ pub(super) struct ExpressionReport {
     pub(super) text: String,
     /// What evaluating it once costs, if it can be checked.
     pub(super) cost: Option<Range>,
-    /// Why it is refused.
+    /// Why it is refused, or that it fits none of the kinds that the policy is about.
     pub(super) issues: Vec<Issue>,
+    /// Which of these kinds it does not fit, if it fits others.
+    pub(super) warnings: Vec<Issue>,
     /// What was probably meant.
     pub(super) hint: Option<String>,
 }
@@ -103,6 +106,7 @@ impl ExpressionReport {
             "estimatedCost": self.cost.map(|cost| json!({"min": cost.min, "max": bound(cost.max)})),
             "costLimit": PER_CALL,
             "issues": self.issues.iter().map(Issue::json).collect::<Vec<_>>(),
+            "warnings": self.warnings.iter().map(Issue::json).collect::<Vec<_>>(),
             "hint": self.hint,
         })
     }
@@ -142,15 +146,18 @@ pub(super) async fn report<'d>(server: &mut TrialServer, document: &'d Document)
         }),
     }
     let variables = value["spec"]["variables"].as_array().cloned().unwrap_or_default();
+    let types = policy_types::compare(server, value).await;
+    add_types(&mut expressions, &types);
     let names = || {
-        NAMES
-            .into_iter()
-            .chain(variables.iter().map(|variable| text(variable, "/name")))
+        let variables = variables.iter().map(|variable| text(variable, "/name"));
+        let fields = types.names.iter().map(String::as_str);
+        NAMES.into_iter().chain(variables).chain(fields)
     };
     for expression in &mut expressions {
         let mut unknown = expression
             .issues
             .iter()
+            .chain(&expression.warnings)
             .flat_map(|issue| issue.detail.lines())
             .filter_map(hint::unknown_name);
         expression.hint = unknown
@@ -171,6 +178,28 @@ pub(super) async fn report<'d>(server: &mut TrialServer, document: &'d Document)
     }
 }
 
+/// Adds where expressions do not fit the kinds that they are about. One that the server refuses is looked at no further, and one
+/// that fits none of the kinds can never be right.
+fn add_types(expressions: &mut [ExpressionReport], types: &PolicyTypes) {
+    for expression in expressions.iter_mut().filter(|expression| expression.is_good()) {
+        let mistakes = types
+            .mistakes
+            .iter()
+            .filter(|mistake| mistake.field == expression.field);
+        let found: Vec<Issue> = mistakes
+            .map(|mistake| Issue {
+                field: mistake.field.clone(),
+                detail: format!("{}: {}", mistake.kind, mistake.message),
+            })
+            .collect();
+        if found.len() == types.kinds {
+            expression.issues = found;
+        } else {
+            expression.warnings = found;
+        }
+    }
+}
+
 /// All expressions of an object, with what they cost.
 fn expressions(value: &Json) -> Vec<ExpressionReport> {
     let spec = &value["spec"];
@@ -186,6 +215,7 @@ fn expressions(value: &Json) -> Vec<ExpressionReport> {
             cost: environment.estimate(text),
             text: text.to_owned(),
             issues: Vec::new(),
+            warnings: Vec::new(),
             hint: None,
         });
     };

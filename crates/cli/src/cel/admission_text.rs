@@ -44,10 +44,10 @@ pub(super) fn write(out: &mut String, report: &AdmissionReport<'_>, colours: Col
 }
 
 fn write_expression(out: &mut String, document: &Document, expression: &ExpressionReport, colours: Colours) {
-    let verdict = if expression.is_good() {
-        colours.good("ok")
-    } else {
-        colours.bad("refused")
+    let verdict = match (expression.is_good(), expression.warnings.is_empty()) {
+        (true, true) => colours.good("ok"),
+        (true, false) => colours.bad("warning"),
+        (false, _) => colours.bad("refused"),
     };
     let text = expression.text.trim();
     let first = text.lines().next().unwrap_or_default();
@@ -56,7 +56,7 @@ fn write_expression(out: &mut String, document: &Document, expression: &Expressi
     if let Some(range) = expression.cost {
         let _ = writeln!(out, "     {}", colours.faint(&cost_text(range)));
     }
-    for issue in &expression.issues {
+    for issue in expression.issues.iter().chain(&expression.warnings) {
         write_issue(out, document, Some(&expression.text), issue, colours);
     }
     if let Some(hint) = &expression.hint {

@@ -30,9 +30,10 @@ use crate::trial_server::TrialServer;
 ///
 /// Of `ValidatingAdmissionPolicies`, `MutatingAdmissionPolicies`, their bindings and webhook configurations, everything is shown that the
 /// API server has against them, at its place in the YAML, and what evaluating an expression costs, which may be 1 000 000. The kinds
-/// that a policy is about are built-in ones or those of the CRDs that are given, too.
+/// that a policy is about are built-in ones or those of the CRDs that are given, too: expressions are compared with their schemas, as
+/// a cluster does for `status.typeChecking`. One that fits none of them is a mistake; one that fits only some is warned of.
 ///
-/// The exit code is 1 if something is refused.
+/// The exit code is 1 if something is refused or mistaken.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

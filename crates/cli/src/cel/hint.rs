@@ -1,6 +1,6 @@
 //! What was probably meant by a name that does not exist.
 
-use kubewright_cel::{Decl, DeclKind, escape};
+use kubewright_cel::{Decl, DeclKind, Type, escape};
 use serde_json::Value as Json;
 
 /// The name in a message such as `undefined field 'replica'`.
@@ -36,6 +36,21 @@ pub(super) fn names_of_schema(decl: &Decl, names: &mut Vec<String>) {
             }
         }
         DeclKind::Map(inner) | DeclKind::List { items: inner, .. } => names_of_schema(inner, names),
+        _ => {}
+    }
+}
+
+/// The names of all fields of a type.
+pub(super) fn names_of_type(ty: &Type, names: &mut Vec<String>) {
+    match ty {
+        Type::Object(object) => {
+            for (name, field) in object.fields.iter().flatten() {
+                names.push(name.clone());
+                names_of_type(field, names);
+            }
+        }
+        Type::List(inner) => names_of_type(inner, names),
+        Type::Map(inner) => names_of_type(&inner.1, names),
         _ => {}
     }
 }

@@ -7,6 +7,7 @@ mod crd;
 mod eval;
 mod hint;
 mod location;
+mod policy_types;
 mod schema_report;
 mod session;
 

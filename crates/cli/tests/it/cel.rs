@@ -740,6 +740,56 @@ fn a_mistake_in_a_policy_has_a_caret_under_it_in_the_yaml() {
 }
 
 #[test]
+fn a_field_that_a_kind_does_not_have_is_found_with_its_caret_and_with_what_was_meant() {
+    let place = CelFolder::new();
+    let bad = POLICIES
+        .replace("object.spec.replicas", "object.spec.replica")
+        .replace("int(params.data.most)", "int(params.dat.most)");
+    place.write("bad.yaml", &bad);
+    let outcome = place.run(&["check", "bad.yaml", "crd.yaml"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
+    let wanted = "  refused spec.variables[0].expression: int(params.dat.most)
+     cost 2 (< 0.01 % of 1 000 000)
+     apps/v1, Kind=Deployment: ERROR: <input>:1:11: undefined field 'dat'
+";
+    assert!(outcome.stdout.contains(wanted), "{}", outcome.stdout);
+    let wanted = "     apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replica'
+       --> bad.yaml:14:28
+     14 |   - expression: object.spec.replica <= variables.most
+        |                            ^
+     (did you mean 'replicas'?)
+";
+    assert!(outcome.stdout.contains(wanted), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.contains("  5 expressions, 2 with mistakes\n"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn an_expression_that_fits_some_of_the_kinds_is_warned_of_and_no_mistake() {
+    let place = CelFolder::new();
+    let both = POLICIES.replace(
+        "resources: [deployments]",
+        "resources: [deployments, controllerrevisions]",
+    );
+    place.write("both.yaml", &both);
+    let outcome = place.run(&["check", "both.yaml", "crd.yaml"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    let wanted = "  warning spec.validations[0].expression: object.spec.replicas <= variables.most
+     cost 4 (< 0.01 % of 1 000 000)
+     apps/v1, Kind=ControllerRevision: ERROR: <input>:1:7: undefined field 'spec'
+";
+    assert!(outcome.stdout.contains(wanted), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.contains("  5 expressions, accepted\n"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
 fn conditions_of_webhooks_and_bindings_are_checked_too_and_all_is_data_when_asked_for() {
     let place = CelFolder::new();
     let webhook = "\

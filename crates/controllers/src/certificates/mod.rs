@@ -9,7 +9,7 @@ mod signing;
 mod usages;
 
 pub(crate) use approving::controller as approving;
-pub use authority::SigningAuthority;
+pub use authority::{MakeError, SigningAuthority};
 pub(crate) use cleaning::controller as cleaning;
 pub(crate) use signing::controller as signing;
 

@@ -77,16 +77,14 @@ async fn sign(
         Ok(true) => {
             let (key_usages, extended_key_usages) =
                 usages::usages(csr.spec.usages.as_deref().unwrap_or_default()).map_err(Failure::terminal)?;
-            let validity = validity(&csr.spec, now, authority.0.validity().not_after).map_err(Failure::terminal)?;
+            let authority = authority.authority().map_err(Failure::terminal)?;
+            let validity = validity(&csr.spec, now, authority.validity().not_after).map_err(Failure::terminal)?;
             let issuance = Issuance {
                 validity,
                 key_usages,
                 extended_key_usages: &extended_key_usages,
             };
-            let signed = authority
-                .0
-                .sign(&request, &issuance, random)
-                .map_err(Failure::terminal)?;
+            let signed = authority.sign(&request, &issuance, random).map_err(Failure::terminal)?;
             status.certificate = Some(ByteString(signed.into_bytes()));
         }
     }

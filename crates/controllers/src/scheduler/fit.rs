@@ -1,6 +1,6 @@
 //! Whether a Pod fits on a node, and how well: pure.
 
-use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Taint, Toleration};
+use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Taint, Toleration};
 use kubewright_apimachinery::labels::Operator;
 
 use super::node_info::NodeInfo;
@@ -94,18 +94,24 @@ fn selects_node(requirements: &Requirements, info: &NodeInfo) -> bool {
         .node_affinity
         .as_ref()
         .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
-    selected && required.is_none_or(|required| required.node_selector_terms.iter().any(|term| term_selects(term, info)))
+    selected && required.is_none_or(|required| selects(required, &info.description.name, |key| info.topology(key)))
 }
 
-fn term_selects(term: &NodeSelectorTerm, info: &NodeInfo) -> bool {
+/// Whether a selector selects a node of this name, whose labels are looked up.
+pub(super) fn selects<'n>(selector: &NodeSelector, node: &str, label: impl Fn(&str) -> Option<&'n str>) -> bool {
+    let mut terms = selector.node_selector_terms.iter();
+    terms.any(|term| term_selects(term, node, &label))
+}
+
+fn term_selects<'n>(term: &NodeSelectorTerm, node: &str, label: impl Fn(&str) -> Option<&'n str>) -> bool {
     let expressions = term.match_expressions.as_deref().unwrap_or_default();
     let fields = term.match_fields.as_deref().unwrap_or_default();
-    let name = Some(info.description.name.as_str());
+    let name = Some(node);
     // A term that asks for nothing selects nothing.
     !(expressions.is_empty() && fields.is_empty())
         && expressions
             .iter()
-            .all(|expression| is_met(expression, info.topology(&expression.key)))
+            .all(|expression| is_met(expression, label(&expression.key)))
         && fields
             .iter()
             .all(|field| is_met(field, name.filter(|_| field.key == "metadata.name")))
@@ -125,7 +131,7 @@ pub(super) fn cost<'a>(requirements: &Requirements, info: &'a NodeInfo) -> (i64,
         .unwrap_or_default();
     let liking: i64 = preferred
         .iter()
-        .filter(|wish| term_selects(&wish.preference, info))
+        .filter(|wish| term_selects(&wish.preference, &info.description.name, |key| info.topology(key)))
         .map(|wish| i64::from(wish.weight))
         .sum();
     let avoided = info

@@ -1,10 +1,12 @@
-//! Puts Pods on nodes: by resources, ports, selectors, affinity, taints. No preemption, no volumes.
+//! Puts Pods on nodes: by resources, ports, selectors, affinity, taints. No preemption. Nodes are not chosen by volumes, but [`volumes`]
+//! that wait for a Pod get it with its node.
 
 mod cache;
 pub(crate) mod fit;
 mod node_info;
 mod pod_affinity;
 mod requirements;
+mod volumes;
 
 use std::sync::Arc;
 
@@ -152,11 +154,15 @@ impl Reconciler for Scheduler {
             // The first node that is ready requeues all unschedulable Pods.
             Placement::NoNodesYet => return Ok(Action::done()),
         };
-        if let Err(error) = self.bind(&pod, &node).await {
+        let bound = match volumes::bind(&self.client, &pod, &node).await {
+            Ok(()) => self.bind(&pod, &node).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = bound {
             self.cache.forget(&uid);
             return match error {
-                // The Pod was deleted, or another scheduler bound it.
-                error if error.is_conflict() || error.is_not_found() => Ok(Action::done()),
+                // The Pod was deleted, or another scheduler bound it, or somebody else took its volume: then it is still there.
+                error if error.is_conflict() || error.is_not_found() => Ok(Action::requeue()),
                 error => Err(error.into()),
             };
         }

@@ -11,6 +11,7 @@ use kubewright_runtime::controller::{Action, Controller, Result, Watch};
 use kubewright_runtime::object::ObjectKey;
 
 use plan::Protection;
+pub(crate) use plan::claims_of;
 
 const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
 const VOLUME_FINALIZER: &str = "kubernetes.io/pv-protection";

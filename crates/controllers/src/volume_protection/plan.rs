@@ -27,7 +27,7 @@ pub(super) fn protection(metadata: &ObjectMeta, finalizer: &str) -> Protection {
 }
 
 /// The names of the claims that a Pod mentions.
-pub(super) fn claims_of(pod: &Pod) -> Vec<String> {
+pub(crate) fn claims_of(pod: &Pod) -> Vec<String> {
     volumes(pod).filter_map(|volume| claim_name(pod, volume)).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use kubewright_description::{AdmissionRule, FailurePolicy, PolicyDescription, PolicyType};
+use kubewright_description::{AdmissionRule, FailurePolicy, MatchPolicy, PolicyDescription, PolicyType};
 use serde_json::{Map, Value, json};
 
 use crate::object::{Kind, Object};
@@ -39,6 +39,31 @@ impl Action {
     }
 }
 
+/// Why a request is refused, for programs: the reason of the `Status`, which has a code of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The object is wrong: 422.
+    Invalid,
+    /// Whoever asks may not: 403.
+    Forbidden,
+    /// Nobody knows who asks: 401.
+    Unauthorized,
+    /// There is too much of it: 413.
+    RequestEntityTooLarge,
+}
+
+impl Reason {
+    fn name(self) -> &'static str {
+        match self {
+            Reason::Invalid => "Invalid",
+            Reason::Forbidden => "Forbidden",
+            Reason::Unauthorized => "Unauthorized",
+            Reason::RequestEntityTooLarge => "RequestEntityTooLarge",
+        }
+    }
+}
+
 /// An admission policy with its binding. See [the module](crate::policy) for an example.
 ///
 /// It is about every object of its kinds, in all namespaces, unless it says otherwise. What is wrong with it, the API server says:
@@ -47,10 +72,13 @@ impl Action {
 pub struct Policy<T> {
     name: String,
     kinds: Vec<AdmissionRule>,
+    exceptions: Vec<AdmissionRule>,
     operations: Vec<String>,
     spec: Map<String, Value>,
     constraints: Map<String, Value>,
     binding: Map<String, Value>,
+    /// The reason of the rules that follow.
+    reason: Option<Reason>,
     of: PhantomData<T>,
 }
 
@@ -67,16 +95,26 @@ impl Policy<Validating> {
     /// An expression that has to be true, and the message for where it is not.
     pub fn rule(self, expression: impl Into<String>, message: impl Into<String>) -> Self {
         let (expression, message) = (expression.into(), message.into());
-        self.add("validations", json!({ "expression": expression, "message": message }))
+        self.validation(json!({ "expression": expression, "message": message }))
     }
 
     /// An expression that has to be true, and an expression for the message where it is not.
     pub fn rule_saying(self, expression: impl Into<String>, message: impl Into<String>) -> Self {
         let (expression, message) = (expression.into(), message.into());
-        self.add(
-            "validations",
-            json!({ "expression": expression, "messageExpression": message }),
-        )
+        self.validation(json!({ "expression": expression, "messageExpression": message }))
+    }
+
+    /// Why the rules that are named after this refuse. Default: [`Reason::Invalid`].
+    pub fn reason(mut self, reason: Reason) -> Self {
+        self.reason = Some(reason);
+        self
+    }
+
+    fn validation(self, mut validation: Value) -> Self {
+        if let Some(reason) = self.reason {
+            validation["reason"] = reason.name().into();
+        }
+        self.add("validations", validation)
     }
 
     /// What happens where a rule does not hold. Default: [`Action::Deny`].
@@ -128,10 +166,12 @@ impl<T> Policy<T> {
         Policy {
             name: name.into(),
             kinds: Vec::new(),
+            exceptions: Vec::new(),
             operations: vec!["CREATE".to_owned(), "UPDATE".to_owned()],
             spec: Map::new(),
             constraints: Map::new(),
             binding: Map::new(),
+            reason: None,
             of: PhantomData,
         }
     }
@@ -153,6 +193,18 @@ impl<T> Policy<T> {
     /// It is about these resources, and, if others were named, about these, too.
     pub fn resources(mut self, rule: AdmissionRule) -> Self {
         self.kinds.push(rule);
+        self
+    }
+
+    /// It is not about these resources, though they are among those that were named.
+    pub fn except(mut self, rule: AdmissionRule) -> Self {
+        self.exceptions.push(rule);
+        self
+    }
+
+    /// Whether it is about other versions of what was named, too. Default: it is, and sees them in the version that was named.
+    pub fn match_policy(mut self, policy: MatchPolicy) -> Self {
+        self.constraints.insert("matchPolicy".to_owned(), json!(policy));
         self
     }
 
@@ -195,21 +247,41 @@ impl<T> Policy<T> {
     /// request's object; [`params_namespace`](Self::params_namespace) names another one. Requests are refused while it is not there.
     ///
     /// Who installs the policy has to be allowed to read it.
-    pub fn params<K: Object>(mut self, name: impl Into<String>) -> Self {
+    pub fn params<K: Object>(self, name: impl Into<String>) -> Self {
+        self.params_by::<K>("name", name.into().into())
+    }
+
+    /// Like [`params`](Self::params), but all objects of this kind with these labels: everything has to hold for each of them.
+    pub fn params_selected<K: Object>(self, selector: LabelSelector) -> Self {
+        let selector = serde_json::to_value(selector).unwrap_or_default();
+        self.params_by::<K>("selector", selector)
+    }
+
+    /// The policy is not in effect while there are no [`params`](Self::params), instead of refusing everything.
+    pub fn params_may_be_missing(self) -> Self {
+        self.params_reference("parameterNotFoundAction", "Allow".into())
+    }
+
+    fn params_by<K: Object>(mut self, how: &str, value: Value) -> Self {
         let kind = Kind::of::<K>();
         let param_kind = json!({ "apiVersion": kind.api_version(), "kind": kind.kind() });
         self.spec.insert("paramKind".to_owned(), param_kind);
         let reference = self.binding.entry("paramRef").or_insert_with(|| json!({}));
-        reference["name"] = name.into().into();
-        reference["parameterNotFoundAction"] = "Deny".into();
+        if reference.get("parameterNotFoundAction").is_none() {
+            reference["parameterNotFoundAction"] = "Deny".into();
+        }
+        self.params_reference(how, value)
+    }
+
+    fn params_reference(mut self, field: &str, value: Value) -> Self {
+        let reference = self.binding.entry("paramRef").or_insert_with(|| json!({}));
+        reference[field] = value;
         self
     }
 
     /// The namespace of the object that [`params`](Self::params) names.
-    pub fn params_namespace(mut self, namespace: impl Into<String>) -> Self {
-        let reference = self.binding.entry("paramRef").or_insert_with(|| json!({}));
-        reference["namespace"] = namespace.into().into();
-        self
+    pub fn params_namespace(self, namespace: impl Into<String>) -> Self {
+        self.params_reference("namespace", namespace.into().into())
     }
 
     /// What happens if it cannot be evaluated: because an expression fails, or reads a field that is not there. Default: the request is
@@ -221,12 +293,20 @@ impl<T> Policy<T> {
 
     fn described(mut self, role: PolicyType) -> PolicyDescription {
         let operations = &self.operations;
-        let rules = self.kinds.iter().map(|kind| {
-            let mut resource = json!(kind);
-            resource["operations"] = json!(operations);
-            resource
-        });
-        self.constraints.insert("resourceRules".to_owned(), rules.collect());
+        let rules_of = |kinds: &[AdmissionRule]| -> Value {
+            let rules = kinds.iter().map(|kind| {
+                let mut resource = json!(kind);
+                resource["operations"] = json!(operations);
+                resource
+            });
+            rules.collect()
+        };
+        if !self.exceptions.is_empty() {
+            let exceptions = rules_of(&self.exceptions);
+            self.constraints.insert("excludeResourceRules".to_owned(), exceptions);
+        }
+        let rules = rules_of(&self.kinds);
+        self.constraints.insert("resourceRules".to_owned(), rules);
         self.spec
             .insert("matchConstraints".to_owned(), Value::Object(self.constraints));
         PolicyDescription {
@@ -299,6 +379,47 @@ mod tests {
                 "validationActions": ["Deny"],
                 "paramRef": { "name": "images", "namespace": "platform", "parameterNotFoundAction": "Deny" },
             })
+        );
+    }
+
+    #[test]
+    fn rules_have_the_reason_that_was_said_before_them_and_params_may_be_many_or_missing() {
+        let selector = LabelSelector {
+            match_labels: Some([("limits".to_owned(), "yes".to_owned())].into()),
+            ..LabelSelector::default()
+        };
+        let policy = Policy::validating("limits")
+            .resources(AdmissionRule::new(["*"], ["*"], ["*"]))
+            .except(AdmissionRule::new([""], ["v1"], ["pods"]))
+            .operations([Operation::Delete])
+            .match_policy(MatchPolicy::Exact)
+            .params_may_be_missing()
+            .params_selected::<ConfigMap>(selector)
+            .rule("true", "invalid")
+            .reason(Reason::Forbidden)
+            .rule("true", "forbidden")
+            .rule_saying("true", "'forbidden'")
+            .reason(Reason::RequestEntityTooLarge)
+            .rule("true", "large");
+        let description = PolicyDescription::from(policy);
+        assert_eq!(
+            description.spec["validations"],
+            json!([
+                { "expression": "true", "message": "invalid" },
+                { "expression": "true", "message": "forbidden", "reason": "Forbidden" },
+                { "expression": "true", "messageExpression": "'forbidden'", "reason": "Forbidden" },
+                { "expression": "true", "message": "large", "reason": "RequestEntityTooLarge" },
+            ])
+        );
+        let constraints = &description.spec["matchConstraints"];
+        assert_eq!(constraints["matchPolicy"], "Exact");
+        assert_eq!(
+            constraints["excludeResourceRules"],
+            json!([{ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["DELETE"] }])
+        );
+        assert_eq!(
+            description.binding["paramRef"],
+            json!({ "selector": { "matchLabels": { "limits": "yes" } }, "parameterNotFoundAction": "Allow" })
         );
     }
 

@@ -33,5 +33,5 @@
 
 mod builder;
 
-pub use builder::{Action, Mutating, Policy, Validating};
+pub use builder::{Action, Mutating, Policy, Reason, Validating};
 pub use kubewright_description::{PolicyDescription, PolicyType};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kubewright_controllers::SigningAuthority;
 use kubewright_system::kubeconfig;
 use kubewright_system::listen::free_ports;
 use tempfile::TempDir;
@@ -24,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct Binaries {
     remote: Remote,
     kubeconfig: String,
-    authority: String,
+    authority: Authority,
     // In the order in which they end: the server first, then its storage, then their folder.
     server: Process,
     etcd: Process,
@@ -71,7 +72,7 @@ impl Binaries {
         Ok(Binaries {
             remote,
             kubeconfig,
-            authority: authority.certificate,
+            authority,
             server,
             etcd,
             folder,
@@ -88,7 +89,12 @@ impl Binaries {
 
     /// The certificate of who signed the server's.
     pub(super) fn authority(&self) -> &str {
-        &self.authority
+        &self.authority.certificate
+    }
+
+    /// Signs for clients whom the server believes.
+    pub(super) fn signing_authority(&self) -> &SigningAuthority {
+        &self.authority.signing
     }
 
     pub(super) fn stop(self: Box<Self>) {

@@ -1,5 +1,6 @@
 //! Certificates of a control plane of our own, as envtest makes them: an authority, a serving pair, the administrator's pair.
 
+use kubewright_controllers::SigningAuthority;
 use kubewright_system::certificates::{self, KeyedCertificate, Leaf, Signer};
 
 use crate::Error;
@@ -21,14 +22,17 @@ impl From<KeyedCertificate> for PemPair {
 
 pub(super) struct Authority {
     pub(super) certificate: String,
+    pub(super) signing: SigningAuthority,
     signer: Signer,
 }
 
 impl Authority {
     pub(super) fn new(name: &str) -> Result<Self, Error> {
         let made = certificates::authority(name, None).map_err(failed)?;
+        let signing = SigningAuthority::new(&made.certificate_pem(), &made.key_pem());
         Ok(Authority {
             certificate: made.certificate_pem(),
+            signing: signing.map_err(|error| Error::ControlPlane(error.to_string()))?,
             signer: Signer::new(name, &made.key_pem()).map_err(failed)?,
         })
     }

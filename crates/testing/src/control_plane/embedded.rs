@@ -1,6 +1,7 @@
 //! The embedded server, in this process.
 
-use kubewright_apiserver::{ApiServer, Listener, Options, User};
+use kubewright_apiserver::{ApiServer, ListenOptions, Listener, Options, User};
+use kubewright_controllers::SigningAuthority;
 use kubewright_runtime::clock::Clock;
 use tokio::sync::Mutex;
 
@@ -11,6 +12,8 @@ pub(crate) struct Embedded {
     server: ApiServer,
     /// The listener for clients outside this process, started when first needed.
     listener: Mutex<Option<Listener>>,
+    /// Signs the certificates of the listener's clients and those that are asked for through the API. Most tests need neither.
+    authority: SigningAuthority,
 }
 
 impl Embedded {
@@ -26,11 +29,16 @@ impl Embedded {
         Embedded {
             server,
             listener: Mutex::new(None),
+            authority: SigningAuthority::made_when_needed(),
         }
     }
 
     pub(super) fn server(&self) -> &ApiServer {
         &self.server
+    }
+
+    pub(super) fn signing_authority(&self) -> &SigningAuthority {
+        &self.authority
     }
 
     pub(super) fn user(&self, name: &str, groups: &[String]) -> kube::Client {
@@ -50,9 +58,12 @@ impl Embedded {
         if let Some(listener) = &*listener {
             return Ok(listener.kubeconfig());
         }
+        let failed = |error: &dyn std::error::Error| Error::ControlPlane(error.to_string());
+        let (certificate, key) = self.authority.pem().map_err(|error| failed(&error))?;
+        let options = ListenOptions::from(0).authority(certificate, key);
         // Boxed: its type would be too deep for the compiler in a future that is deep itself.
-        let listening = Box::pin(self.server.listen(0)).await;
-        let listening = listening.map_err(|error| Error::ControlPlane(error.to_string()))?;
+        let listening = Box::pin(self.server.listen(options)).await;
+        let listening = listening.map_err(|error| failed(&error))?;
         let kubeconfig = listening.kubeconfig();
         *listener = Some(listening);
         Ok(kubeconfig)

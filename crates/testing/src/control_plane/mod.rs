@@ -10,6 +10,7 @@ mod remote;
 use std::path::PathBuf;
 
 use kubewright_apiserver::ApiServer;
+use kubewright_controllers::SigningAuthority;
 use kubewright_runtime::clock::Clock;
 
 pub(crate) use binaries::Binaries;
@@ -148,6 +149,15 @@ impl ControlPlane {
         match self {
             ControlPlane::Binaries(binaries) => Some(binaries.authority()),
             _ => None,
+        }
+    }
+
+    /// Who signs certificates for those who ask through the API; `None` where the cluster does.
+    pub(crate) fn signing_authority(&self) -> Option<&SigningAuthority> {
+        match self {
+            ControlPlane::Embedded(embedded) => Some(embedded.signing_authority()),
+            ControlPlane::Binaries(binaries) => Some(binaries.signing_authority()),
+            ControlPlane::Existing(_) => None,
         }
     }
 

@@ -166,6 +166,9 @@ impl TestEnv {
         if let Some(authority) = self.control_plane()?.authority() {
             controllers = controllers.root_ca(authority);
         }
+        if let Some(authority) = self.control_plane()?.signing_authority() {
+            controllers = controllers.or_signing_authority(authority);
+        }
         *self.controllers.lock() = Some(RunningControllers::start(&controllers, kube)?);
         Ok(())
     }

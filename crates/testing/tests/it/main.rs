@@ -1,6 +1,7 @@
 //! Test environments with a small operator in them, on every control plane there is.
 
 mod audit;
+mod certificates;
 mod connect;
 mod controllers;
 mod conversion;

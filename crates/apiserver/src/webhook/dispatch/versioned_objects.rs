@@ -56,6 +56,11 @@ impl Equivalents {
     }
 }
 
+/// The `managedFields` of an object.
+fn owners(object: &Value) -> Option<&Value> {
+    object.get("metadata")?.get("managedFields")
+}
+
 /// The objects of a request in one version.
 #[derive(Clone)]
 pub(crate) struct VersionedObjects {
@@ -85,7 +90,6 @@ impl VersionedObjects {
             named(&mut served, &kind);
             served
         };
-        let owners = |object: &Value| object.pointer("/metadata/managedFields").cloned();
         let built_in = attributes.body_kind.is_some() || attributes.resource.custom().is_none();
         VersionedObjects {
             object: as_served(object),

@@ -13,3 +13,4 @@ mod pods;
 mod replica_sets;
 mod services;
 mod support;
+mod volumes;

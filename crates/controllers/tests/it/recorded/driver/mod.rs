@@ -158,11 +158,12 @@ impl Driver {
         Kind::named(group, "v1", kind, plural, *namespaced)
     }
 
+    /// The key of an object by its name, or by `namespace/name` if it is in another namespace.
     fn key(&self, kind: &Kind, name: &str) -> ObjectKey {
-        if kind.is_namespaced() {
-            ObjectKey::namespaced(&self.namespace, name)
-        } else {
-            ObjectKey::cluster(name)
+        match name.split_once('/') {
+            Some((namespace, name)) => ObjectKey::namespaced(namespace, name),
+            None if kind.is_namespaced() => ObjectKey::namespaced(&self.namespace, name),
+            None => ObjectKey::cluster(name),
         }
     }
 
