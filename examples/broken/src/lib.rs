@@ -8,6 +8,7 @@ pub mod generated_name;
 pub mod late_finalizer;
 pub mod never_rests;
 pub mod no_owner;
+pub mod outside;
 pub mod status_first;
 pub mod takes_over;
 pub mod unobserved;

@@ -5,12 +5,14 @@ use kubewright_runtime::clock::Clock;
 use tokio::sync::Mutex;
 
 use crate::Error;
-use crate::traffic::{self, Traffic};
+use crate::traffic::{self, Rewrite, Traffic};
 
 pub(crate) struct Embedded {
     server: ApiServer,
     /// The listener for clients outside this process, started when first needed.
     listener: Mutex<Option<Listener>>,
+    /// What happens to the objects that the test writes.
+    rewrite: Option<Rewrite>,
 }
 
 impl Embedded {
@@ -26,6 +28,20 @@ impl Embedded {
         Embedded {
             server,
             listener: Mutex::new(None),
+            rewrite: None,
+        }
+    }
+
+    /// A server to which the test's own writes come changed.
+    pub(crate) fn rewriting(mut self, rewrite: Option<Rewrite>) -> Self {
+        self.rewrite = rewrite;
+        self
+    }
+
+    pub(super) fn admin(&self) -> kube::Client {
+        match &self.rewrite {
+            Some(rewrite) => traffic::rewriting_client(&self.server, Rewrite::clone(rewrite)),
+            None => self.server.client(),
         }
     }
 
