@@ -112,9 +112,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 fn exit_code(outcomes: &[Outcome]) -> ExitCode {
-    if outcomes.iter().any(|outcome| outcome.error.is_some()) {
+    if outcomes.iter().any(|outcome| outcome.error().is_some()) {
         ExitCode::from(UNUSABLE)
-    } else if outcomes.iter().any(|outcome| outcome.report.is_some()) {
+    } else if outcomes.iter().any(|outcome| outcome.report().is_some()) {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS

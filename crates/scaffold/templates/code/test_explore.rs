@@ -1,5 +1,6 @@
-{{header}}//! The samples are created and deleted again and again, while the operator crashes at each of its writes: in the end everything is
-//! as if nothing had happened. `kubewright explore` runs this test with all else that can go wrong.
+{{header}}//! The samples are created and deleted again and again, and each time the operator crashes at
+//! another of its writes: in the end everything is as if nothing had happened.
+//! `kubewright explore` runs this test with all else that can go wrong.
 
 use kubewright::testing::explore::{Class, explore};
 

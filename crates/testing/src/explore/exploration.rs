@@ -250,7 +250,8 @@ impl Exploration {
             took: began.elapsed(),
             report: report.as_deref(),
         };
-        output::write(&ended, commanded);
+        // A plan alone does not take the place of all that was tried.
+        output::write(&ended, self.replay.is_none(), commanded);
         match report {
             Some(report) => Err(Error::Unmet(report)),
             None => Ok(summary),

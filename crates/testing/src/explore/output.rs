@@ -42,9 +42,9 @@ pub(super) fn name() -> String {
 }
 
 /// Writes both files, and the data for the command if there is one. That they cannot be written fails no test, and is told.
-pub(super) fn write(ended: &Ended<'_>, commanded: Option<&Path>) {
+pub(super) fn write(ended: &Ended<'_>, with_page: bool, commanded: Option<&Path>) {
     let mut data = ended.json();
-    if let Some(folder) = folder() {
+    if let Some(folder) = folder().filter(|_| with_page) {
         let file = |extension: &str| folder.join(format!("{}.{extension}", ended.name));
         data["page"] = file("html").display().to_string().into();
         let written = std::fs::create_dir_all(&folder)
