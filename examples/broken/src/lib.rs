@@ -6,6 +6,7 @@ pub mod counter;
 pub mod create_again;
 pub mod generated_name;
 pub mod late_finalizer;
+pub mod made_once;
 pub mod never_rests;
 pub mod no_owner;
 pub mod outside;
