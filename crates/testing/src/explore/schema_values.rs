@@ -245,7 +245,10 @@ fn bound(schema: &Value, limit: &str) -> Option<i64> {
 fn another(schema: &Value, item: &Value, at: usize) -> Value {
     let differ = |value: &Value| match value {
         Value::String(text) => json!(format!("{text}-{at}")),
-        Value::Number(number) => json!(number.as_i64().unwrap_or_default().saturating_add_unsigned(at as u64)),
+        Value::Number(number) => {
+            let more = i64::try_from(at).unwrap_or(i64::MAX);
+            json!(number.as_i64().unwrap_or_default().saturating_add(more))
+        }
         other => other.clone(),
     };
     match schema["x-kubernetes-list-type"].as_str() {
@@ -289,9 +292,9 @@ fn minimal(schema: &Value, depth: usize) -> Option<Value> {
             }
         })),
         "array" => {
-            let length = schema["minItems"].as_u64().unwrap_or(1).clamp(1, 10);
+            let length = usize::try_from(schema["minItems"].as_u64().unwrap_or(1).clamp(1, 10)).unwrap_or(1);
             let item = minimal(&schema["items"], depth + 1)?;
-            Some((0..length).map(|at| another(schema, &item, at as usize)).collect())
+            Some((0..length).map(|at| another(schema, &item, at)).collect())
         }
         "object" => {
             let mut members = Map::new();
