@@ -101,7 +101,7 @@ fn main() -> ExitCode {
         Command::Edit(arguments) => edit::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Rbac(arguments) => rbac::run(&arguments),
-        Command::Explore(arguments) => explore::run(&arguments),
+        Command::Explore(arguments) => Ok(explore::run(&arguments)),
         Command::Run(arguments) => dev_run::run(&arguments),
         Command::Demo(arguments) => kubewright_demo::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

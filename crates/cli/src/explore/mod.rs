@@ -91,7 +91,7 @@ enum ExploreError {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let progress = Progress::new();
     match explore(arguments, &progress) {
         Ok(outcomes) => {
@@ -102,11 +102,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
                     outcome.tell(&progress);
                 }
             }
-            Ok(exit_code(&outcomes))
+            exit_code(&outcomes)
         }
         Err(error) => {
             crate::output::complain(&format!("error: {}", kubewright_cluster::with_sources(&*error)));
-            Ok(ExitCode::from(UNUSABLE))
+            ExitCode::from(UNUSABLE)
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn write_if_missing(project: &Project, progress: &Progress) -> Result
 
 /// Builds a test; where its program is.
 pub(super) fn build(project: &Project, test: &str, progress: &Progress) -> Result<PathBuf, TargetError> {
-    let step = progress.noisy_step(&format!("Building tests/{test}.rs"));
+    let step = progress.noisy_step(format!("Building tests/{test}.rs"));
     let built = run_cargo(project, test);
     match &built {
         Ok(_) => step.done(),

@@ -83,7 +83,7 @@ pub(super) fn add_external(state: &mut State, cluster: &Cluster, snapshot: &Valu
     state.insert(name, Names::of(cluster).value("", snapshot, None));
 }
 
-/// What Kubernetes' own controllers keep of the past: the ReplicaSets of former templates, and revisions.
+/// What Kubernetes' own controllers keep of the past: the `ReplicaSets` of former templates, and revisions.
 fn is_of_the_past(name: &ObjectName, object: &Value) -> bool {
     let is_owned_by = |kind: &str| {
         let owners = object["metadata"]["ownerReferences"].as_array();

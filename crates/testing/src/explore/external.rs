@@ -62,7 +62,7 @@ impl ExternalSystem {
         make: impl Fn() -> E + Send + Sync + 'static,
         operator: Arc<dyn Fn(Arc<E>) -> Operator + Send + Sync>,
     ) -> Self {
-        let made = move || {
+        let start = move || {
             let system = Arc::new(make());
             let (own, operator) = (Arc::clone(&system), Arc::clone(&operator));
             ExternalInstance {
@@ -71,7 +71,7 @@ impl ExternalSystem {
                 operator: Arc::new(move || operator(Arc::clone(&own))),
             }
         };
-        ExternalSystem { make: Arc::new(made) }
+        ExternalSystem { make: Arc::new(start) }
     }
 
     /// The system of a run, as a snapshot says if there is one.

@@ -29,11 +29,11 @@ pub(super) fn changes(rule: &str, pointer: &str, value: &Value) -> Vec<Change> {
     for (at, three) in words.windows(3).enumerate() {
         match three {
             [left, Word::Sign(sign), right] if COMPARISONS.contains(sign) => {
-                let (field, other) = match (left, right) {
-                    (field @ (Word::Field(_) | Word::SizeOf(_)), other) => (field, other),
-                    (other, field) => (field, other),
-                };
-                beside(field, other, pointer, value, &mut changes);
+                if matches!(left, Word::Field(_) | Word::SizeOf(_)) {
+                    beside(left, right, pointer, value, &mut changes);
+                } else {
+                    beside(right, left, pointer, value, &mut changes);
+                }
             }
             [Word::Field(field), Word::Sign("in"), Word::Sign("[")] => {
                 let listed = words[at + 3..].iter().take_while(|word| **word != Word::Sign("]"));
@@ -185,7 +185,8 @@ fn field(mut text: &str) -> (String, &str) {
     let mut pointer = String::new();
     while let Some(name) = text.strip_prefix('.') {
         let end = name.find(|c: char| !is_name(c)).unwrap_or(name.len());
-        if end == 0 || name[..end] == *"size" && name[end..].starts_with("()") {
+        let is_size = &name[..end] == "size" && name[end..].starts_with("()");
+        if end == 0 || is_size {
             break;
         }
         pointer = member(&pointer, &name[..end]);

@@ -198,9 +198,9 @@ impl Found {
     fn in_order(self, object: &Value) -> Vec<Change> {
         let mut changes: Vec<Change> = Vec::new();
         for change in self.0 {
-            let mut changed = object.clone();
-            change.apply(&mut changed);
-            if changed != *object && !changes.contains(&change) {
+            let mut after = object.clone();
+            change.apply(&mut after);
+            if after != *object && !changes.contains(&change) {
                 changes.push(change);
             }
         }
@@ -284,13 +284,11 @@ fn minimal(schema: &Value, depth: usize) -> Option<Value> {
         "boolean" => Some(json!(true)),
         "integer" => Some(json!(bound(schema, "minimum").unwrap_or(1))),
         "number" => Some(json!(schema["minimum"].as_f64().unwrap_or(1.0))),
-        "string" => Some(json!(match schema["format"].as_str() {
-            Some("date-time") => "2026-01-01T00:00:00Z".to_owned(),
-            _ => {
-                let length = schema["minLength"].as_u64().unwrap_or(1).clamp(1, LONGEST);
-                "x".repeat(usize::try_from(length).unwrap_or(1))
-            }
-        })),
+        "string" if schema["format"] == "date-time" => Some(json!("2026-01-01T00:00:00Z")),
+        "string" => {
+            let length = schema["minLength"].as_u64().unwrap_or(1).clamp(1, LONGEST);
+            Some(json!("x".repeat(usize::try_from(length).unwrap_or(1))))
+        }
         "array" => {
             let length = usize::try_from(schema["minItems"].as_u64().unwrap_or(1).clamp(1, 10)).unwrap_or(1);
             let item = minimal(&schema["items"], depth + 1)?;
@@ -315,13 +313,13 @@ mod tests {
         changes(schema, object).iter().map(ToString::to_string).collect()
     }
 
-    fn of_spec(properties: Value) -> Value {
+    fn of_spec(properties: &Value) -> Value {
         json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": properties } } })
     }
 
     #[test]
     fn numbers_are_tried_on_both_sides_of_their_limits() {
-        let schema = of_spec(json!({ "n": { "type": "integer", "minimum": 1, "maximum": 5, "format": "int32" } }));
+        let schema = of_spec(&json!({ "n": { "type": "integer", "minimum": 1, "maximum": 5, "format": "int32" } }));
         let found = texts(&schema, &json!({ "spec": { "n": 1 } }));
         for expected in [
             "remove /spec/n",
@@ -341,7 +339,7 @@ mod tests {
 
     #[test]
     fn large_numbers_are_tried_only_where_they_are_refused() {
-        let schema = of_spec(json!({ "n": { "type": "integer", "maximum": 100_000 } }));
+        let schema = of_spec(&json!({ "n": { "type": "integer", "maximum": 100_000 } }));
         let found = texts(&schema, &json!({ "spec": { "n": 1 } }));
         assert!(found.contains(&"/spec/n = 100001".to_owned()), "{found:?}");
         assert!(!found.contains(&"/spec/n = 100000".to_owned()), "{found:?}");
@@ -349,7 +347,7 @@ mod tests {
 
     #[test]
     fn each_value_of_an_enumeration_and_one_more_is_tried() {
-        let schema = of_spec(json!({ "mode": { "type": "string", "enum": ["On", "Off"], "default": "On" } }));
+        let schema = of_spec(&json!({ "mode": { "type": "string", "enum": ["On", "Off"], "default": "On" } }));
         let found = texts(&schema, &json!({ "spec": { "mode": "On" } }));
         assert_eq!(
             found[2..],
@@ -364,7 +362,7 @@ mod tests {
 
     #[test]
     fn what_is_absent_is_made_up_with_what_it_needs() {
-        let schema = of_spec(json!({ "probe": {
+        let schema = of_spec(&json!({ "probe": {
             "type": "object", "required": ["port"],
             "properties": { "port": { "type": "integer", "minimum": 80 }, "path": { "type": "string" } },
         }}));
@@ -374,7 +372,7 @@ mod tests {
 
     #[test]
     fn lists_and_maps_lose_and_get_entries() {
-        let schema = of_spec(json!({
+        let schema = of_spec(&json!({
             "ports": {
                 "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
                 "items": { "type": "object", "properties": { "name": { "type": "string" } } },

@@ -136,6 +136,6 @@ impl References {
 fn is_measure(run: &Observation, step: usize) -> bool {
     let is_refused = |code: u16| (400..500).contains(&code) && code != 404 && code != 409;
     let is_at_rest = run.after(step).is_some_and(|boundary| boundary.failing.is_empty());
-    let codes = run.writes.iter().filter_map(|write| write.code);
-    run.reached && run.problems.is_empty() && is_at_rest && !codes.into_iter().any(is_refused)
+    let mut codes = run.writes.iter().filter_map(|write| write.code);
+    run.reached && run.problems.is_empty() && is_at_rest && !codes.any(is_refused)
 }

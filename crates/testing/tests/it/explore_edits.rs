@@ -47,7 +47,9 @@ async fn build(client: &Client, house: &House, mistake: Mistake) -> Result<(), F
     for room in &house.spec.rooms {
         let key = ObjectKey::namespaced(&namespace, room);
         let found = client.get_opt::<ConfigMap>(&key).await?;
-        let mut wanted = found.clone().map(|found| found.into_owned()).unwrap_or_default();
+        let mut wanted = found
+            .as_ref()
+            .map_or_else(ConfigMap::default, |found| (**found).clone());
         wanted.metadata.namespace = Some(namespace.clone());
         wanted.metadata.name = Some(room.clone());
         let mut data = BTreeMap::from([("floors".to_owned(), house.spec.floors.to_string())]);

@@ -25,7 +25,9 @@ fn project(outcome: Option<&Value>) -> Project {
     };
     project.script(
         "program",
-        &format!("env | grep ^KUBEWRIGHT_EXPLORE_ | sort > {asked}; pwd >> {asked}; echo progress >&2; {written}; exit 101"),
+        &format!(
+            "env | grep ^KUBEWRIGHT_EXPLORE_ | sort > {asked}; pwd >> {asked}; echo progress >&2; {written}; exit 101"
+        ),
     );
     project
 }
@@ -44,10 +46,25 @@ fn nothing_found() -> Value {
 #[test]
 fn nothing_found_is_told_with_what_was_tried() {
     let project = project(Some(&nothing_found()));
-    let outcome = explore(&project, &["--time", "2m", "--seed", "7", "--jobs", "3", "--class", "crash,edits"]).succeeded();
-    assert_eq!(outcome.out, "nothing found in 31 runs (2 restart, 29 crash), seed 7, 1.5 s\n");
-    assert!(outcome.err.contains("/target/explore/explore-x.html"), "{}", outcome.err);
-    assert!(outcome.err.contains("cargo test --no-run --test explore"), "{}", outcome.err);
+    let outcome = explore(
+        &project,
+        &["--time", "2m", "--seed", "7", "--jobs", "3", "--class", "crash,edits"],
+    )
+    .succeeded();
+    assert_eq!(
+        outcome.out,
+        "nothing found in 31 runs (2 restart, 29 crash), seed 7, 1.5 s\n"
+    );
+    assert!(
+        outcome.err.contains("/target/explore/explore-x.html"),
+        "{}",
+        outcome.err
+    );
+    assert!(
+        outcome.err.contains("cargo test --no-run --test explore"),
+        "{}",
+        outcome.err
+    );
     let asked = project.read("asked");
     for said in ["_CLASSES=crash,edits", "_JOBS=3", "_SEED=7", "_TIME=120"] {
         assert!(asked.contains(said), "{said} is not in {asked}");
@@ -94,10 +111,18 @@ fn what_cannot_be_explored_is_another_exit_code() {
     assert!(outcome.out.contains("has no sample to explore"), "{}", outcome.out);
     let outcome = explore(&project(None), &[]);
     assert_eq!(outcome.code, Some(2));
-    assert!(outcome.err.contains("tests/explore.rs explored nothing"), "{}", outcome.err);
+    assert!(
+        outcome.err.contains("tests/explore.rs explored nothing"),
+        "{}",
+        outcome.err
+    );
     let project = project(None);
     project.script("bin/cargo", "exit 101");
     let outcome = explore(&project, &[]);
     assert_eq!(outcome.code, Some(2));
-    assert!(outcome.err.contains("tests/explore.rs does not build"), "{}", outcome.err);
+    assert!(
+        outcome.err.contains("tests/explore.rs does not build"),
+        "{}",
+        outcome.err
+    );
 }
