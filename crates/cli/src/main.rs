@@ -14,6 +14,7 @@ mod doctor;
 mod documents;
 mod edit;
 mod envtest;
+mod explore;
 mod files;
 mod image;
 mod init;
@@ -65,6 +66,7 @@ enum Command {
     Edit(edit::Arguments),
     Manifests(manifests::Arguments),
     Rbac(rbac::Arguments),
+    Explore(explore::Arguments),
     Run(dev_run::Arguments),
     Demo(kubewright_demo::Arguments),
     Doctor(doctor::Arguments),
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         Command::Edit(arguments) => edit::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Rbac(arguments) => rbac::run(&arguments),
+        Command::Explore(arguments) => Ok(explore::run(&arguments)),
         Command::Run(arguments) => dev_run::run(&arguments),
         Command::Demo(arguments) => kubewright_demo::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

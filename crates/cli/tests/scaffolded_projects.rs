@@ -123,6 +123,7 @@ fn fresh_projects_build_pass_their_tests_and_are_rendered() {
     for (name, _) in PROJECTS {
         render(&root.join(name), &target.join("debug").join(name));
     }
+    explore(&root.join("cache"), &target);
     with_another_status(&root.join("markdown-view"));
     let (stdout, stderr) = cargo_test(&root, &target, &["--package", "markdown-view"]);
     assert!(
@@ -162,6 +163,7 @@ fn test(root: &Path, target: &Path) {
     for test in [
         "test a_sample_is_accepted_and_reconciled ... ok",
         "test a_sample_is_admitted ... ok",
+        "test crashes_and_restarts_do_no_harm ... ok",
         "test v2_and_v1_hold_the_same ... ok",
         "test it_is_available_when_its_pods_run ... ok",
         "test the_operator_starts_with_the_role_it_asks_for ... ok",
@@ -193,6 +195,22 @@ fn cargo_test(root: &Path, target: &Path, arguments: &[&str]) -> (String, String
     );
     assert!(output.status.success(), "{stdout}\n{stderr}");
     (stdout, stderr)
+}
+
+/// The command explores a project as `create api` left it: nothing is found, and a page tells what was tried.
+fn explore(project: &Path, target: &Path) {
+    let variables = [
+        ("CARGO_TARGET_DIR", target),
+        ("CARGO_NET_OFFLINE", Path::new("true")),
+        // As in the build before, of which most is used again.
+        ("RUSTFLAGS", Path::new("-Dwarnings")),
+        ("CARGO_INCREMENTAL", Path::new("0")),
+        ("CARGO_PROFILE_DEV_DEBUG", Path::new("false")),
+    ];
+    kubewright(project, "explore --class restart,crash,edits --jobs 2", &variables);
+    let page = target.join("explore/explore-crashes_and_restarts_do_no_harm.html");
+    let page = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+    assert!(page.contains("/spec/size = 2"), "no edit of the schema: {page}");
 }
 
 /// `manifests` refuses what an API server would refuse; once written, there is nothing left to write.

@@ -43,6 +43,6 @@ pub mod plan;
 pub mod project;
 mod template;
 
-pub use code::{Source, SourceError, checkout_files, manifest, source_files, webhook_source_files};
+pub use code::{Source, SourceError, checkout_files, explore_test, manifest, source_files, webhook_source_files};
 pub use file::File;
 pub use project::{Project, Resource};

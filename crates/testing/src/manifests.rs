@@ -75,10 +75,19 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Value>, Error> {
 
 /// The objects of a file, or of all YAML and JSON files of a folder in the order of their names.
 pub(crate) fn read_all(path: &Path) -> Result<Vec<Value>, Error> {
-    let path = absolute(path);
-    if !path.is_dir() {
-        return read(&path);
+    if !absolute(path).is_dir() {
+        return read(path);
     }
+    let mut objects = Vec::new();
+    for file in files(path)? {
+        objects.extend(read(&file)?);
+    }
+    Ok(objects)
+}
+
+/// The YAML and JSON files of a folder, in the order of their names.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let path = absolute(folder);
     let unreadable = |source| Error::File {
         path: path.clone(),
         source,
@@ -90,15 +99,12 @@ pub(crate) fn read_all(path: &Path) -> Result<Vec<Value>, Error> {
         .map(std::fs::DirEntry::path)
         .collect();
     files.sort();
-    let is_manifest = |file: &&PathBuf| {
+    let is_manifest = |file: &PathBuf| {
         let extension = file.extension().and_then(std::ffi::OsStr::to_str);
         file.is_file() && matches!(extension, Some("yaml" | "yml" | "json"))
     };
-    let mut objects = Vec::new();
-    for file in files.iter().filter(is_manifest) {
-        objects.extend(read(file)?);
-    }
-    Ok(objects)
+    files.retain(is_manifest);
+    Ok(files)
 }
 
 /// Cargo says at run time where the crate is that is tested.

@@ -304,6 +304,17 @@ pub(super) fn controller_test(project: &Project, resource: &Resource) -> String 
     fill(template, &values)
 }
 
+/// The test that explores the samples.
+pub(super) fn explore_test(project: &Project) -> File {
+    File::new(
+        "tests/explore.rs",
+        fill(
+            include_str!("../../templates/code/test_explore.rs"),
+            &of_project(project),
+        ),
+    )
+}
+
 /// The test of defaults and validation.
 pub(super) fn webhook_test(project: &Project, resource: &Resource) -> String {
     let Resource { kind, api, .. } = resource;

@@ -68,7 +68,22 @@ impl ProjectFiles {
         for resource in &project.resources {
             state.add_resource(project, resource);
         }
+        state.add_explore_test(project);
         state
+    }
+
+    /// A controller with a sample can be explored from the beginning.
+    fn add_explore_test(&mut self, project: &Project) {
+        let has_sample = |resource: &Resource| resource.controller && resource.api.is_some() && !resource.aggregated();
+        if project.templates() == 1 || !project.resources.iter().any(has_sample) {
+            return;
+        }
+        self.owned_files.push(OwnedFile {
+            key: "test that explores".to_owned(),
+            file: files::explore_test(project),
+            only_if_missing: true,
+            is_users_code: true,
+        });
     }
 
     /// Adds files that are identified by their path.
@@ -221,6 +236,11 @@ impl ProjectFiles {
             self.declare(project, above, &[Declaration::public(last)]);
         }
     }
+}
+
+/// The test with which `kubewright explore` explores a project.
+pub fn explore_test(project: &Project) -> File {
+    files::explore_test(project)
 }
 
 /// The files of a kind that its author edits first: types and controller.

@@ -6,7 +6,7 @@ use kubewright_runtime::clock::Clock;
 use tokio::sync::Mutex;
 
 use crate::Error;
-use crate::traffic::{self, Traffic};
+use crate::traffic::{self, Rewrite, Traffic};
 
 pub(crate) struct Embedded {
     server: ApiServer,
@@ -14,6 +14,8 @@ pub(crate) struct Embedded {
     listener: Mutex<Option<Listener>>,
     /// Signs the certificates of the listener's clients and those that are asked for through the API. Most tests need neither.
     authority: SigningAuthority,
+    /// What happens to the objects that the test writes.
+    rewrite: Option<Rewrite>,
 }
 
 impl Embedded {
@@ -30,6 +32,20 @@ impl Embedded {
             server,
             listener: Mutex::new(None),
             authority: SigningAuthority::made_when_needed(),
+            rewrite: None,
+        }
+    }
+
+    /// A server to which the test's own writes come changed.
+    pub(crate) fn rewriting(mut self, rewrite: Option<Rewrite>) -> Self {
+        self.rewrite = rewrite;
+        self
+    }
+
+    pub(super) fn admin(&self) -> kube::Client {
+        match &self.rewrite {
+            Some(rewrite) => traffic::rewriting_client(&self.server, Rewrite::clone(rewrite)),
+            None => self.server.client(),
         }
     }
 

@@ -108,7 +108,7 @@ impl ControlPlane {
     /// A client that may do everything.
     pub(crate) fn admin(&self) -> kube::Client {
         match self {
-            ControlPlane::Embedded(embedded) => embedded.server().client(),
+            ControlPlane::Embedded(embedded) => embedded.admin(),
             ControlPlane::Binaries(binaries) => binaries.remote().admin().clone(),
             ControlPlane::Existing(existing) => existing.remote().admin().clone(),
         }

@@ -1,5 +1,6 @@
 //! How an environment is set up.
 
+use std::any::Any;
 use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use super::{PodSecurity, Settings, TestEnv, live, trace};
 use crate::control_plane::{ControlPlane, Embedded, Mode};
 use crate::fail::{CallSite, or_fail};
 use crate::install::{self, Installation};
-use crate::traffic::Traffic;
+use crate::traffic::{Rewrite, Traffic};
 use crate::{Error, manifests};
 
 /// How long [`TestEnv::eventually`] waits by default.
@@ -64,6 +65,7 @@ pub struct Builder {
     limits: NamespaceLimits,
     configure: Arc<dyn Fn(Manager) -> Manager + Send + Sync>,
     resumed: Option<Resumed>,
+    external: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A server that an environment is built on, instead of one of its own.
@@ -76,6 +78,8 @@ pub(crate) struct Resumed {
     pub(crate) namespace: Option<String>,
     /// How many managers were started there.
     pub(crate) starts: u64,
+    /// What happens to the objects that the test writes.
+    pub(crate) rewrite: Option<Rewrite>,
 }
 
 impl Builder {
@@ -94,6 +98,7 @@ impl Builder {
             limits: NamespaceLimits::default(),
             configure: Arc::new(|manager| manager),
             resumed: None,
+            external: None,
         }
     }
 
@@ -101,6 +106,12 @@ impl Builder {
     pub(crate) fn resume(mut self, resumed: Resumed) -> Self {
         self.resumed = Some(resumed);
         self.embedded()
+    }
+
+    /// The system outside the cluster that [`TestEnv::external`] returns.
+    pub(crate) fn external(mut self, system: Option<Arc<dyn Any + Send + Sync>>) -> Self {
+        self.external = system;
+        self
     }
 
     /// Installs and runs this operator. Default: none; the test brings its own, or needs none.
@@ -273,7 +284,7 @@ impl Builder {
         let extra = self.files()?;
         let (resumed, traffic, known, starts) = match self.resumed {
             Some(resumed) => (
-                Some((resumed.server, resumed.clock)),
+                Some((Embedded::of(resumed.server).rewriting(resumed.rewrite), resumed.clock)),
                 resumed.traffic,
                 resumed.namespace,
                 resumed.starts,
@@ -293,8 +304,8 @@ impl Builder {
             _ => Installation::of(operator),
         });
         let installation = installation.transpose()?;
-        let (control_plane, clock) = if let Some((server, clock)) = resumed {
-            (ControlPlane::Embedded(Embedded::of(server)), clock)
+        let (control_plane, clock) = if let Some((embedded, clock)) = resumed {
+            (ControlPlane::Embedded(embedded), clock)
         } else {
             let clock = clock(self.seed);
             (ControlPlane::start(&mode, self.seed, clock).await?, clock)
@@ -339,6 +350,7 @@ impl Builder {
             controllers: parking_lot::Mutex::new(None),
             started: at,
             starts: AtomicU64::new(starts),
+            external: self.external,
         };
         if env.operator.is_some() {
             env.try_start_manager().await?;

@@ -143,6 +143,7 @@ impl TestEnv {
             controllers: parking_lot::Mutex::new(None),
             started: self.started,
             starts: AtomicU64::new(0),
+            external: self.external.clone(),
         };
         if self.manager.lock().is_some() {
             env.try_start_manager().await?;

@@ -11,7 +11,9 @@ mod namespace;
 mod nodes;
 mod objects;
 
+use std::any::Any;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -121,6 +123,7 @@ pub struct TestEnv {
     started: CallSite,
     /// How many managers were started: each has random numbers of its own.
     starts: AtomicU64,
+    external: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// What the builder says that outlives the start.
@@ -202,6 +205,20 @@ impl TestEnv {
     /// The namespace of this test: a fresh one, which everything that names none goes into.
     pub fn namespace(&self) -> &str {
         &self.namespace
+    }
+
+    /// The system outside the cluster that takes part in an exploration, by the type that
+    /// [`explore_with`](crate::explore::explore_with) was given.
+    #[track_caller]
+    pub fn external<E: crate::explore::External>(&self) -> Arc<E> {
+        let system = self.external.clone().and_then(|system| system.downcast().ok());
+        system.unwrap_or_else(|| {
+            let text = format!(
+                "there is no {} here: `explore_with` makes one for each run",
+                std::any::type_name::<E>()
+            );
+            fail(std::panic::Location::caller(), &text)
+        })
     }
 
     /// A kubeconfig of the administrator, for clients outside this process. Not possible while the clock is paused.

@@ -5,7 +5,7 @@ use std::panic::Location;
 use kube::core::DynamicObject;
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::{DeleteOptions, helpers::retry_on_conflict};
-use kubewright_runtime::object::{Kind, Object};
+use kubewright_runtime::object::{Kind, Object, ObjectKey};
 use serde_json::Value;
 
 use super::{Name, NewNamespace, TestEnv};
@@ -40,6 +40,29 @@ impl TestEnv {
             objects.create(&wanted).await
         };
         done.map_err(Error::client)
+    }
+
+    /// Deletes objects, the last one first; what is gone already is no failure.
+    #[track_caller]
+    pub(crate) fn delete_objects(&self, objects: &[Value]) -> impl Future<Output = ()> {
+        or_fail(Location::caller(), async move {
+            for object in objects.iter().rev() {
+                let kind = self.kind_of(object).await?;
+                let metadata = &object["metadata"];
+                let text = |field: &str| metadata[field].as_str().filter(|text| !text.is_empty());
+                let Some(name) = text("name") else { continue };
+                let key = if kind.is_namespaced() {
+                    ObjectKey::namespaced(text("namespace").unwrap_or(self.namespace()), name)
+                } else {
+                    ObjectKey::cluster(name)
+                };
+                match self.client.dynamic(kind).delete(&key).await {
+                    Err(error) if error.code() == Some(404) => {}
+                    done => done.map_err(Error::client)?,
+                }
+            }
+            Ok(())
+        })
     }
 
     /// What the server calls the kind of an object.

@@ -23,7 +23,10 @@ const METADATA: [&str; 6] = [
 /// Fields that simulated or real machines fill in.
 const MACHINES: [&str; 4] = ["containerID", "nodePort", "healthCheckNodePort", "restartCount"];
 /// Annotations that count the past.
-const COUNTERS: [&str; 1] = ["deployment.kubernetes.io/revision"];
+const COUNTERS: [&str; 2] = [
+    "deployment.kubernetes.io/revision",
+    "deployment.kubernetes.io/revision-history",
+];
 
 /// What the names of a cluster become.
 #[derive(Default)]
@@ -39,6 +42,9 @@ pub(super) fn state(cluster: &Cluster) -> State {
     let mut generated: BTreeMap<ObjectName, Vec<Value>> = BTreeMap::new();
     let mut state = State::new();
     for (name, object) in cluster.objects() {
+        if is_of_the_past(name, object) {
+            continue;
+        }
         let canonical = names.object(object);
         let family = ObjectName {
             resource: name.resource.clone(),
@@ -66,6 +72,28 @@ pub(super) fn state(cluster: &Cluster) -> State {
         }
     }
     state
+}
+
+/// Adds what a system outside the cluster holds.
+pub(super) fn add_external(state: &mut State, cluster: &Cluster, snapshot: &Value) {
+    let name = ObjectName {
+        resource: "external".to_owned(),
+        name: "system".to_owned(),
+    };
+    state.insert(name, Names::of(cluster).value("", snapshot, None));
+}
+
+/// What Kubernetes' own controllers keep of the past: the `ReplicaSets` of former templates, and revisions.
+fn is_of_the_past(name: &ObjectName, object: &Value) -> bool {
+    let is_owned_by = |kind: &str| {
+        let owners = object["metadata"]["ownerReferences"].as_array();
+        owners.is_some_and(|owners| owners.iter().any(|owner| owner["kind"] == kind))
+    };
+    match name.resource.as_str() {
+        "replicasets.apps" => object["spec"]["replicas"] == 0 && is_owned_by("Deployment"),
+        "controllerrevisions.apps" => true,
+        _ => false,
+    }
 }
 
 /// The body of a write, for comparing two runs.

@@ -16,16 +16,19 @@ pub enum Class {
     Watches,
     /// Somebody else deletes or edits what the operator made, owns an object of the name that it wants, or deletes what it works for.
     World,
+    /// Users edit what the steps made: every field of its schema, there and back, one after another.
+    Edits,
 }
 
 impl Class {
     /// All of them.
-    pub const ALL: [Class; 5] = [
+    pub const ALL: [Class; 6] = [
         Class::Restart,
         Class::Crash,
         Class::Requests,
         Class::Watches,
         Class::World,
+        Class::Edits,
     ];
 }
 
@@ -37,6 +40,7 @@ impl fmt::Display for Class {
             Class::Requests => "requests",
             Class::Watches => "watches",
             Class::World => "world",
+            Class::Edits => "edits",
         })
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::class::Class;
 use super::observation::{Observation, family};
 use super::plan::{DELAY, Disturbance, Plan};
+use super::spec_plans;
 use super::world;
 use crate::traffic::Strike;
 
@@ -59,6 +60,26 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
         }
     }
     plans
+}
+
+/// The edits of what a step made, and how many are left out.
+pub(super) fn edits(
+    step: usize,
+    name: &str,
+    run: &Observation,
+    seed: u64,
+    known: &mut BTreeSet<String>,
+) -> (Vec<Plan>, usize) {
+    let Some(boundary) = run.after(step) else {
+        return (Vec::new(), 0);
+    };
+    let (edits, beyond) = spec_plans::edits(boundary, seed, |object| known.insert(format!("edits of {object}")));
+    let plans = edits.into_iter().map(|edit| Plan {
+        disturbance: Disturbance::Spec(edit),
+        step: name.to_owned(),
+        steps: None,
+    });
+    (plans.collect(), beyond)
 }
 
 /// Only plans of these classes, in the order of the classes.

@@ -1,15 +1,21 @@
 //! What a test says of an exploration, and how it ends.
 
 use std::panic::Location;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kubewright_runtime::operator::Operator;
 
 use super::class::Class;
 use super::cluster::Cluster;
+use super::command::Wanted;
+use super::external::{External, ExternalSystem};
+use super::outcome_json::Ended;
+use super::output;
 use super::plan::Plan;
 use super::report::{self, Summary};
+use super::samples;
 use super::scenario::{Invariant, Scenario, Step};
 use super::search::{Extent, Finding, References, Search, search};
 use super::shrink::shrink;
@@ -22,6 +28,7 @@ pub fn explore(operator: impl Fn() -> Operator + Send + Sync + 'static) -> Explo
     Exploration {
         scenario: Scenario {
             operator: Arc::new(operator),
+            external: None,
             environment: Arc::new(|builder| builder),
             steps: Vec::new(),
             invariants: Vec::new(),
@@ -33,7 +40,22 @@ pub fn explore(operator: impl Fn() -> Operator + Send + Sync + 'static) -> Explo
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
         time: None,
         repeats: 2,
+        samples: None,
     }
+}
+
+/// Explores an operator that works with a system outside the cluster, by a fake of it. Every run has a fake of its own, made by
+/// `system`; steps reach it by [`TestEnv::external`].
+pub fn explore_with<E: External>(
+    system: impl Fn() -> E + Send + Sync + 'static,
+    operator: impl Fn(Arc<E>) -> Operator + Send + Sync + 'static,
+) -> Exploration {
+    let (system, operator) = (Arc::new(system), Arc::new(operator));
+    let make = Arc::clone(&system);
+    let with = Arc::clone(&operator);
+    let mut exploration = explore(move || with(Arc::new(make())));
+    exploration.scenario.external = Some(ExternalSystem::new(move || system(), operator));
+    exploration
 }
 
 /// An exploration that is not run yet. Made by [`explore`].
@@ -46,6 +68,7 @@ pub struct Exploration {
     jobs: usize,
     time: Option<Duration>,
     repeats: usize,
+    samples: Option<PathBuf>,
 }
 
 impl Exploration {
@@ -60,6 +83,13 @@ impl Exploration {
             name: name.into(),
             action: Arc::new(move |env| Box::pin(action(env))),
         });
+        self
+    }
+
+    /// Steps from the samples of a project: each file of the folder is created, in the order of their names, and in the end all are
+    /// deleted. They come before the steps that the test has itself. A folder is relative to the crate that is tested.
+    pub fn samples(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.samples = Some(folder.into());
         self
     }
 
@@ -130,12 +160,49 @@ impl Exploration {
     /// Runs it. A difference fails the test with its story. The runs have threads of their own; the one that calls waits for them.
     #[track_caller]
     pub fn run(self) -> impl Future<Output = Summary> {
-        or_fail(Location::caller(), self.try_run())
+        let at = Location::caller();
+        async move {
+            let explored = self.try_run().await;
+            match (explored, Wanted::from_environment()) {
+                // The command tells it, from what was written for it.
+                (Err(_), Ok(wanted)) if wanted.report.is_some() => std::panic::resume_unwind(Box::new("explored")),
+                (explored, _) => or_fail(at, std::future::ready(explored)).await,
+            }
+        }
     }
 
     /// As [`run`](Self::run), but returns the report as an error instead of failing the test.
     #[expect(clippy::unused_async, reason = "tests await it, as everything that may fail them")]
-    pub async fn try_run(self) -> Result<Summary, Error> {
+    pub async fn try_run(mut self) -> Result<Summary, Error> {
+        let began = Instant::now();
+        let wanted = Wanted::from_environment()?;
+        let commanded = wanted.report.clone();
+        let result = match self.prepare(wanted) {
+            Ok(()) => self.explored(began, commanded.as_deref()),
+            Err(error) => Err(error),
+        };
+        if let (Err(error), Some(folder)) = (&result, &commanded) {
+            output::write_error(folder, &error.text());
+        }
+        result
+    }
+
+    /// Takes what the command wants, and the steps of samples.
+    fn prepare(&mut self, wanted: Wanted) -> Result<(), Error> {
+        self.classes = wanted.classes.unwrap_or_else(|| std::mem::take(&mut self.classes));
+        self.scenario.seed = wanted.seed.unwrap_or(self.scenario.seed);
+        self.jobs = wanted.jobs.unwrap_or(self.jobs).max(1);
+        self.time = wanted.time.or(self.time);
+        self.replay = wanted.replay.or_else(|| self.replay.take());
+        if let Some(folder) = &self.samples {
+            let own = std::mem::take(&mut self.scenario.steps);
+            self.scenario.steps = samples::steps(folder, &(self.scenario.operator)())?;
+            self.scenario.steps.extend(own);
+        }
+        Ok(())
+    }
+
+    fn explored(&self, began: Instant, commanded: Option<&Path>) -> Result<Summary, Error> {
         self.check()?;
         let mut found = if let Some(text) = &self.replay {
             self.replayed(text)?
@@ -161,18 +228,34 @@ impl Exploration {
             runs: found.runs.clone(),
             unreached: found.unreached,
             skipped: found.skipped,
+            beyond: if self.classes.contains(&Class::Edits) {
+                found.beyond
+            } else {
+                0
+            },
             seed: self.scenario.seed,
             accepted,
         };
-        if findings.is_empty() {
-            return Ok(summary);
-        }
         if self.replay.is_none() {
             for finding in findings.iter_mut().take(report::MOST_FINDINGS) {
                 shrink(&self.scenario, finding);
             }
         }
-        Err(Error::Unmet(report::text(&found, &findings, &summary)))
+        let report = (!findings.is_empty()).then(|| report::text(&found, &findings, &summary));
+        let ended = Ended {
+            name: &output::name(),
+            search: &found,
+            findings: &findings,
+            summary: &summary,
+            took: began.elapsed(),
+            report: report.as_deref(),
+        };
+        // A plan alone does not take the place of all that was tried.
+        output::write(&ended, self.replay.is_none(), commanded);
+        match report {
+            Some(report) => Err(Error::Unmet(report)),
+            None => Ok(summary),
+        }
     }
 
     fn check(&self) -> Result<(), Error> {

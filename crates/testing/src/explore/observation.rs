@@ -22,6 +22,8 @@ pub(super) struct Boundary {
     pub(super) failing: Vec<String>,
     /// What the operator made and is there.
     pub(super) made: Vec<ObjectName>,
+    /// What the steps made and is there.
+    pub(super) given: Vec<ObjectName>,
 }
 
 /// A cluster before a step, from which runs begin.
@@ -31,6 +33,7 @@ pub(super) struct Checkpoint {
     pub(super) namespace: String,
     pub(super) cluster: Cluster,
     pub(super) ledger: Ledger,
+    pub(super) external: Option<Value>,
 }
 
 /// A run from its first step to its end.
@@ -46,6 +49,8 @@ pub(super) struct Observation {
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Whether what was planned has happened.
     pub(super) reached: bool,
+    /// The number of the edit that the server refused.
+    pub(super) refused_edit: Option<usize>,
 }
 
 impl Observation {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::class::Class;
+use super::spec_edit::SpecEdit;
 use crate::traffic::{Strike, WriteAddress};
 
 /// How long a write is delayed.
@@ -25,6 +26,10 @@ pub(super) enum Disturbance {
     Edit(ObjectName),
     /// An object of another owner has the name of one that the operator is going to make.
     Foreign(ObjectName),
+    /// Users edit what the step made, after it.
+    Spec(SpecEdit),
+    /// The step makes an object as if it had been edited already: what an edit is compared with.
+    CreatedSo(SpecEdit),
 }
 
 /// An object as plans name it: resource with group, and name (with its namespace, if that is not the test's).
@@ -59,12 +64,21 @@ impl Plan {
             Disturbance::DeleteOwners(_) | Disturbance::Delete(_) | Disturbance::Edit(_) | Disturbance::Foreign(_) => {
                 Class::World
             }
+            Disturbance::Spec(_) | Disturbance::CreatedSo(_) => Class::Edits,
         }
     }
 
     /// Whether the run may end elsewhere than the reference: then its own rules are checked alone, and no further step is taken.
     pub(super) fn changes_the_end(&self) -> bool {
-        matches!(self.disturbance, Disturbance::DeleteOwners(_) | Disturbance::Foreign(_))
+        matches!(
+            self.disturbance,
+            Disturbance::DeleteOwners(_) | Disturbance::Foreign(_) | Disturbance::CreatedSo(_)
+        )
+    }
+
+    /// Whether no further step is taken after its own.
+    pub(super) fn is_the_last(&self) -> bool {
+        self.changes_the_end() || matches!(self.disturbance, Disturbance::Spec(_))
     }
 
     /// The write at which something happens.
@@ -100,6 +114,8 @@ impl fmt::Display for Plan {
             Disturbance::Delete(object) => write!(f, "delete {object} after step {step}")?,
             Disturbance::Edit(object) => write!(f, "edit {object} after step {step}")?,
             Disturbance::Foreign(object) => write!(f, "foreign {object} before step {step}")?,
+            Disturbance::Spec(edit) => write!(f, "change {edit} after step {step}")?,
+            Disturbance::CreatedSo(edit) => write!(f, "create {edit} in step {step}")?,
         }
         match &self.steps {
             Some(steps) => write!(f, " of {}", steps.join(", ")),
@@ -157,6 +173,9 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
         "before step" if what == "restart" => return Some(Disturbance::Restart),
         "before step" => return Some(Disturbance::Foreign(object(what.strip_prefix("foreign ")?)?)),
         "after step" => {
+            if let Some(rest) = what.strip_prefix("change ") {
+                return SpecEdit::parse(rest).map(Disturbance::Spec);
+            }
             return match what.strip_prefix("delete ") {
                 Some(rest) => Some(Disturbance::Delete(object(rest)?)),
                 None => Some(Disturbance::Edit(object(what.strip_prefix("edit ")?)?)),
@@ -219,6 +238,7 @@ mod tests {
             "delete configmaps/x after step create",
             "edit deployments.apps/web after step create of create",
             "foreign configmaps/x before step create",
+            r#"change apps.example.com/a: /spec/text = " of step, in step x"; undo after step create of create"#,
         ] {
             let plan: Plan = text.parse().unwrap();
             assert_eq!(plan.to_string(), text);

@@ -19,6 +19,7 @@ pub struct Summary {
     pub(super) runs: BTreeMap<Class, usize>,
     pub(super) unreached: usize,
     pub(super) skipped: usize,
+    pub(super) beyond: usize,
     pub(super) seed: u64,
     pub(super) accepted: Vec<String>,
 }
@@ -55,6 +56,9 @@ impl fmt::Display for Summary {
         if self.skipped > 0 {
             write!(f, "; {} plans not tried for lack of time", self.skipped)?;
         }
+        if self.beyond > 0 {
+            write!(f, "; {} edits not tried, as the schema has too many", self.beyond)?;
+        }
         for accepted in &self.accepted {
             write!(f, "\n  accepted: {accepted}")?;
         }
@@ -88,7 +92,7 @@ fn count(findings: usize) -> String {
 }
 
 /// One finding: what happened, in order, and what came of it.
-fn story(search: &Search, finding: &Finding) -> String {
+pub(super) fn story(search: &Search, finding: &Finding) -> String {
     let difference = &finding.difference;
     let step = |step: usize| search.step_names.get(step).map_or("?", String::as_str);
     let mut text = difference.name.clone();
@@ -121,7 +125,7 @@ fn story(search: &Search, finding: &Finding) -> String {
         let _ = write!(text, "\n       … {} more writes", finding.writes.len() - MOST_WRITES);
     }
     if let Some(plan) = &finding.plan {
-        if let Disturbance::Delete(_) | Disturbance::Edit(_) = plan.disturbance {
+        if let Disturbance::Delete(_) | Disturbance::Edit(_) | Disturbance::Spec(_) = plan.disturbance {
             let _ = write!(text, "\n     ⚡ {plan}");
         }
         if finding.others > 0 {

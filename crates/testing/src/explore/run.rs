@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -15,9 +16,11 @@ use tokio::time::Instant;
 use super::canonical;
 use super::cluster::Cluster;
 use super::compare::{self, Difference};
+use super::external::ExternalInstance;
 use super::observation::{Boundary, Checkpoint, Ledger, Observation};
 use super::plan::{Disturbance, ObjectName, Plan};
 use super::scenario::Scenario;
+use super::spec_run;
 use super::world;
 use crate::env::{Resumed, SEEDED_EPOCH};
 use crate::fail::QUIET_THREAD;
@@ -108,7 +111,7 @@ async fn drive(request: &RunRequest<'_>) -> Observation {
     observation
 }
 
-struct Run<'a> {
+pub(super) struct Run<'a> {
     request: &'a RunRequest<'a>,
     env: Arc<TestEnv>,
     server: ApiServer,
@@ -120,6 +123,10 @@ struct Run<'a> {
     step: usize,
     reached: bool,
     foreign: Option<(ObjectName, Value)>,
+    refused_edit: Option<usize>,
+    /// Whether the object that a plan changes was created.
+    is_created_so: Option<Arc<AtomicBool>>,
+    external: Option<ExternalInstance>,
 }
 
 impl<'a> Run<'a> {
@@ -133,20 +140,36 @@ impl<'a> Run<'a> {
             (SEEDED_EPOCH, ApiServer::new(options))
         };
         let clock = Clock::starting_at(now);
+        let namespace = request.from.map(|(_, from)| from.namespace.clone());
+        let (rewrite, is_created_so) = match request.plan.map(|plan| &plan.disturbance) {
+            Some(Disturbance::CreatedSo(edit)) => {
+                let (rewrite, done) = spec_run::rewrite(edit, namespace.as_deref());
+                (Some(rewrite), Some(done))
+            }
+            _ => (None, None),
+        };
         let revision = server.clone();
         let (journal, signals) = Journal::new(move || revision.revision());
         let resumed = Resumed {
             server: server.clone(),
             clock,
             traffic: Traffic::journaled(journal),
-            namespace: request.from.map(|(_, from)| from.namespace.clone()),
+            namespace,
+            rewrite,
             starts: request
                 .from
                 .map_or(0, |(first, _)| u64::try_from(first).unwrap_or_default() + 1),
         };
         let builder = (scenario.environment)(TestEnv::builder());
+        let snapshot = request.from.and_then(|(_, from)| from.external.as_ref());
+        let external = scenario.external.as_ref().map(|external| external.start(snapshot));
+        let operator = match &external {
+            Some(external) => external.operator(),
+            None => (scenario.operator)(),
+        };
         let builder = builder
-            .operator((scenario.operator)())
+            .operator(operator)
+            .external(external.as_ref().map(|external| Arc::clone(&external.system)))
             .seed(scenario.seed)
             .tolerate_refusals();
         let env = Arc::new(Box::pin(builder.resume(resumed).try_start()).await?);
@@ -164,6 +187,9 @@ impl<'a> Run<'a> {
             step: request.first(),
             reached: request.plan.is_none(),
             foreign: None,
+            refused_edit: None,
+            is_created_so,
+            external,
             env,
         };
         run.settle(None).await;
@@ -188,7 +214,7 @@ impl<'a> Run<'a> {
             self.take_step().await;
             let boundary = self.boundary().await;
             observation.boundaries.push(boundary);
-            if !self.problems.is_empty() || (is_disturbed && self.request.plan.is_some_and(Plan::changes_the_end)) {
+            if !self.problems.is_empty() || (is_disturbed && self.request.plan.is_some_and(Plan::is_the_last)) {
                 break;
             }
         }
@@ -205,6 +231,32 @@ impl<'a> Run<'a> {
         observation.writes = self.journal().writes();
         observation.problems = self.problems;
         observation.reached = self.reached;
+        observation.refused_edit = self.refused_edit;
+    }
+
+    pub(super) fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    pub(super) fn server(&self) -> &ApiServer {
+        &self.server
+    }
+
+    /// An edit was made.
+    pub(super) fn note_edit(&mut self, is_changed: bool) {
+        self.reached |= is_changed;
+    }
+
+    /// The server refused an edit.
+    pub(super) fn note_refusal(&mut self, at: usize) {
+        self.reached = true;
+        self.refused_edit.get_or_insert(at);
+    }
+
+    /// Settles, and goes on to the newest revision.
+    pub(super) async fn rest(&mut self) {
+        self.settle(None).await;
+        self.follow();
     }
 
     fn journal(&self) -> &Journal {
@@ -227,7 +279,17 @@ impl<'a> Run<'a> {
             namespace: self.env.namespace().to_owned(),
             cluster: self.cluster.clone(),
             ledger: self.ledger.clone(),
+            external: self.external.as_ref().map(ExternalInstance::snapshot),
         }
+    }
+
+    /// The objects of the cluster and what the system outside holds, in a form in which equal runs are equal.
+    fn state(&self) -> canonical::State {
+        let mut state = canonical::state(&self.cluster);
+        if let Some(external) = &self.external {
+            canonical::add_external(&mut state, &self.cluster, &external.snapshot());
+        }
+        state
     }
 
     /// The plan, if it is about the step that is taken.
@@ -268,6 +330,11 @@ impl<'a> Run<'a> {
                     self.reached = world::patch(&self.server, name, object, &patch).await;
                 }
             }
+            Some(Disturbance::Spec(edit)) => self.edit_spec(edit).await,
+            Some(Disturbance::CreatedSo(_)) => {
+                let done = self.is_created_so.as_ref();
+                self.reached = done.is_some_and(|done| done.load(Ordering::Relaxed));
+            }
             Some(Disturbance::Foreign(_)) => {
                 self.pass(REST).await;
                 self.settle(None).await;
@@ -284,7 +351,7 @@ impl<'a> Run<'a> {
         let before = self.journal().len();
         self.pass(REST).await;
         let reference = self.request.reference.and_then(|reference| reference.after(self.step));
-        let ends_elsewhere = self.plan_of_step().is_some_and(Plan::changes_the_end);
+        let ends_elsewhere = self.plan_of_step().is_some_and(Plan::changes_the_end) || self.refused_edit.is_some();
         let failing = self.settle(reference.filter(|_| !ends_elsewhere)).await;
         if reference.is_none() || self.request.plan.is_none() {
             self.check_rest(before);
@@ -304,8 +371,13 @@ impl<'a> Run<'a> {
             );
         }
         Boundary {
-            state: canonical::state(&self.cluster),
+            state: self.state(),
             made: self.ledger.made(&self.cluster).cloned().collect(),
+            given: self
+                .ledger
+                .owners(&self.cluster)
+                .map(|(name, _)| name.clone())
+                .collect(),
             cluster: self.cluster.clone(),
             failing,
         }
@@ -335,7 +407,7 @@ impl<'a> Run<'a> {
                 None => {
                     let Some(expected) = expected else { return Vec::new() };
                     self.follow();
-                    if is_late || canonical::state(&self.cluster) == expected.state {
+                    if is_late || self.state() == expected.state {
                         return Vec::new();
                     }
                     self.pass(LOOK).await;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kubewright_runtime::operator::Operator;
 
 use super::cluster::Cluster;
+use super::external::ExternalSystem;
 use crate::{Builder, TestEnv};
 
 type StepFuture = Pin<Box<dyn Future<Output = ()>>>;
@@ -14,6 +15,8 @@ type StepFuture = Pin<Box<dyn Future<Output = ()>>>;
 #[derive(Clone)]
 pub(super) struct Scenario {
     pub(super) operator: Arc<dyn Fn() -> Operator + Send + Sync>,
+    /// The system outside the cluster, which the operator of a run works with.
+    pub(super) external: Option<ExternalSystem>,
     pub(super) environment: Arc<dyn Fn(Builder) -> Builder + Send + Sync>,
     pub(super) steps: Vec<Step>,
     pub(super) invariants: Vec<Invariant>,

@@ -12,12 +12,11 @@ use super::compare::{self, Difference};
 use super::enumerate;
 use super::observation::Observation;
 use super::plan::{Disturbance, Plan};
+use super::progress::Progress;
 use super::run::RunRequest;
 use super::scenario::Scenario;
+use super::tried::{Outcome, Tried};
 use crate::traffic::JournaledWrite;
-
-/// After so much time the progress is told, and again and again.
-const TELL: Duration = Duration::from_secs(5);
 
 /// A plan whose run is not as it should be.
 pub(super) struct Finding {
@@ -37,12 +36,21 @@ pub(super) struct Search {
     /// Plans whose place was not reached.
     pub(super) unreached: usize,
     pub(super) skipped: usize,
+    /// Edits of the schema that there are too many of.
+    pub(super) beyond: usize,
     /// Where two runs of the same seed parted.
     pub(super) parted: Option<Vec<String>>,
     pub(super) step_names: Vec<String>,
+    pub(super) tried: Vec<Tried>,
 }
 
 impl Search {
+    /// Keeps what came of a plan.
+    pub(super) fn note(&mut self, plan: &Plan, outcome: Outcome) {
+        let plan = plan.clone();
+        self.tried.push(Tried { plan, outcome });
+    }
+
     pub(super) fn add(&mut self, plan: Option<&Plan>, differences: Vec<Difference>, run: &Observation) {
         for difference in differences {
             let known = self
@@ -105,6 +113,9 @@ impl References {
     /// Runs a plan, and says how it differs from a run that was restarted at the same step.
     pub(super) fn try_plan(&self, scenario: &Scenario, plan: &Plan) -> Option<(Observation, Vec<Difference>)> {
         let step = scenario.position(&plan.step)?;
+        if let Disturbance::Spec(edit) = &plan.disturbance {
+            return self.try_edit(scenario, plan, edit, step);
+        }
         // A restart is compared with what was not restarted.
         let reference = match plan.disturbance {
             Disturbance::Restart => &self.whole,
@@ -182,9 +193,16 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
             if differences.is_empty() {
                 differences = compare::differences(&references.whole, restarted);
             }
+            search.note(&plan, Outcome::of(restarted, &differences));
             search.add(Some(&plan), differences, restarted);
         }
         plans.extend(enumerate::plans(step, name, restarted, &mut known));
+        let (edits, beyond) = enumerate::edits(step, name, restarted, scenario.seed, &mut known);
+        plans.extend(edits);
+        search.beyond += beyond;
+    }
+    for plan in plans.iter().filter(|plan| !extent.classes.contains(&plan.class())) {
+        search.note(plan, Outcome::NotAskedFor);
     }
     let plans = enumerate::of_classes(plans, &extent.classes);
     run_all(scenario, extent, &references, &plans, &mut search);
@@ -195,7 +213,7 @@ fn run_all(scenario: &Scenario, extent: &Extent, references: &References, plans:
     let began = Instant::now();
     let next = AtomicUsize::new(0);
     let results = Mutex::new(BTreeMap::new());
-    let told = Mutex::new(began);
+    let progress = Progress::new(plans.len());
     let is_over = || extent.time.is_some_and(|time| began.elapsed() > time);
     std::thread::scope(|scope| {
         for _ in 0..extent.jobs.min(plans.len()) {
@@ -209,45 +227,27 @@ fn run_all(scenario: &Scenario, extent: &Extent, references: &References, plans:
                         if differences.is_empty() {
                             run.writes.clear();
                         }
+                        progress.ran(plan.class(), !differences.is_empty());
                         results.lock().insert(at, (run, differences));
                     }
-                    tell(&told, &results.lock(), plans.len(), began);
                 }
             });
         }
     });
-    let results = results.into_inner();
+    let mut results = results.into_inner();
     search.skipped = plans.len() - results.len();
-    for (at, (run, differences)) in results {
-        let plan = &plans[at];
+    for (at, plan) in plans.iter().enumerate() {
+        let Some((run, differences)) = results.remove(&at) else {
+            search.note(plan, Outcome::NoTime);
+            continue;
+        };
+        search.note(plan, Outcome::of(&run, &differences));
         *search.runs.entry(plan.class()).or_default() += 1;
         if !run.reached && differences.is_empty() {
             search.unreached += 1;
         }
         search.add(Some(plan), differences, &run);
     }
-}
-
-fn tell(
-    told: &Mutex<Instant>,
-    results: &BTreeMap<usize, (Observation, Vec<Difference>)>,
-    plans: usize,
-    began: Instant,
-) {
-    let mut told = told.lock();
-    if told.elapsed() < TELL {
-        return;
-    }
-    *told = Instant::now();
-    let differences = results
-        .values()
-        .filter(|(_, differences)| !differences.is_empty())
-        .count();
-    eprintln!(
-        "explore: {} of {plans} runs in {:.0} s, {differences} with a difference",
-        results.len(),
-        began.elapsed().as_secs_f64()
-    );
 }
 
 /// Where two runs of the same seed parted.

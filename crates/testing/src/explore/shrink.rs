@@ -3,13 +3,14 @@
 use super::plan::{Disturbance, Plan};
 use super::scenario::Scenario;
 use super::search::{Finding, References};
+use super::spec_plans;
 
 /// How many runs are spent on one finding.
 const MOST_TRIES: usize = 8;
 
 /// Leaves out steps as long as the difference stays. Steps that the others need make the reference fail, and stay.
 pub(super) fn shrink(scenario: &Scenario, finding: &mut Finding) {
-    let Some(plan) = finding.plan.clone() else { return };
+    let Some(mut plan) = finding.plan.clone() else { return };
     let all: Vec<String> = scenario.steps.iter().map(|step| step.name.clone()).collect();
     // What comes after the step in which it shows is not needed.
     let mut steps: Vec<String> = all.iter().take(finding.difference.step + 1).cloned().collect();
@@ -30,6 +31,22 @@ pub(super) fn shrink(scenario: &Scenario, finding: &mut Finding) {
         }
         at += 1;
     }
+    while let Some(smaller) = with_fewer_changes(scenario, finding, &plan, &steps) {
+        plan = smaller;
+    }
+}
+
+/// The plan with a change fewer that shows the same, if there is one.
+fn with_fewer_changes(scenario: &Scenario, finding: &mut Finding, plan: &Plan, steps: &[String]) -> Option<Plan> {
+    let Disturbance::Spec(edit) = &plan.disturbance else {
+        return None;
+    };
+    let smaller = spec_plans::smaller(edit).into_iter().map(|edit| Plan {
+        disturbance: Disturbance::Spec(edit),
+        ..plan.clone()
+    });
+    let mut smaller = smaller.collect::<Vec<_>>().into_iter();
+    smaller.find(|plan| attempt(scenario, finding, plan, steps))
 }
 
 /// Whether the finding shows with these steps alone; then it becomes that.

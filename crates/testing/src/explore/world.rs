@@ -89,6 +89,26 @@ pub(super) fn essence(object: &Value) -> Value {
     })
 }
 
+/// An object as the server has it.
+pub(super) async fn read(server: &ApiServer, name: &ObjectName, object: &Value) -> Option<Value> {
+    answer(server, Method::GET, &path(name, object, true), None).await
+}
+
+/// Replaces an object, as the test's own client would; what the server has then, or `None` if it refuses.
+pub(super) async fn replace(server: &ApiServer, name: &ObjectName, object: &Value, by: &Value) -> Option<Value> {
+    let path = format!("{}?fieldManager={}", path(name, object, true), crate::env::FIELD_OWNER);
+    answer(server, Method::PUT, &path, Some(by)).await
+}
+
+async fn answer(server: &ApiServer, method: Method, path: &str, body: Option<&Value>) -> Option<Value> {
+    let answer = Box::pin(server.handle(request(method, path, body))).await;
+    if !answer.status().is_success() {
+        return None;
+    }
+    let body = http_body_util::BodyExt::collect(answer.into_body()).await.ok()?;
+    serde_json::from_slice(&body.to_bytes()).ok()
+}
+
 async fn ask(server: &ApiServer, method: Method, path: &str, body: Option<&Value>) -> bool {
     let answer = Box::pin(server.handle(request(method, path, body))).await;
     answer.status().is_success()

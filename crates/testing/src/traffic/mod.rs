@@ -6,6 +6,7 @@ mod journal;
 mod layer;
 mod observe;
 mod request;
+mod rewrite;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ pub(crate) use journal::{Journal, JournaledWrite, Signal, Strike, WriteAddress};
 pub(crate) use layer::client;
 pub(crate) use observe::observed_client;
 pub(crate) use request::ApiRequest;
+pub(crate) use rewrite::{Rewrite, rewriting_client};
 
 /// The requests so far. Clones share the record.
 #[derive(Clone, Debug)]

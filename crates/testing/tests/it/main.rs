@@ -8,6 +8,8 @@ mod conversion;
 mod exec;
 mod existing;
 mod explore;
+mod explore_edits;
+mod explore_outside;
 mod failures;
 mod faults;
 mod garden;

@@ -1,0 +1,208 @@
+//! `kubewright explore`: explores the operator of a project by its own test `tests/explore.rs`, which it builds and runs.
+
+mod outcome;
+mod target;
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use clap::ValueEnum;
+use kubewright_cluster::progress::Progress;
+
+use self::outcome::Outcome;
+use crate::project::Project;
+
+/// The exit code if there was nothing to explore.
+const UNUSABLE: u8 = 2;
+/// The test that is run unless another one is named.
+const TEST: &str = "explore";
+
+const EXAMPLES: &str = "\
+The exit code is 0 if nothing is found, 1 if something is, and 2 if the operator cannot be explored.
+
+Examples:
+  kubewright explore                          everything, on all cores
+  kubewright explore --time 1m                begin no run after a minute, as in CI
+  kubewright explore --class crash,edits      only what crashes and edits do
+  kubewright explore --replay \"crash after create services/web-* #1 in step create app\"";
+
+/// Search the operator for mistakes that crashes, lost answers, late events, other people and edits bring to light.
+///
+/// The objects in config/samples are created and deleted in a cluster in the test's process, again and again, each time with one thing
+/// going wrong: the operator crashes at one of its writes, a request fails, watches end, somebody else deletes, edits or owns what it
+/// makes, a user edits a field of the sample. In the end the cluster must be as if nothing had happened. Time is virtual, so a run takes
+/// milliseconds.
+///
+/// The command builds and runs tests/explore.rs, and writes that file if the project has none. What it finds comes with the plan that
+/// repeats it; target/explore has a page with everything that was tried.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Begin no run after this time, as 30s or 5m
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    time: Option<Duration>,
+
+    /// The seed of uids, generated names, jitter and chosen edits
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+
+    /// How many runs there are at the same time; by default as many as cores
+    #[arg(long, short, value_name = "NUMBER")]
+    jobs: Option<usize>,
+
+    /// Only this class: restart, crash, requests, watches, world, edits, and what else the operator's version of kubewright knows
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    class: Vec<String>,
+
+    /// Run one plan alone, as a report has it
+    #[arg(long, value_name = "PLAN")]
+    replay: Option<String>,
+
+    /// The test that explores, a file of tests/ without .rs
+    #[arg(long, value_name = "NAME", default_value = TEST)]
+    test: String,
+
+    /// The output format
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<Format>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Json,
+}
+
+/// Why nothing was explored.
+#[derive(Debug, thiserror::Error)]
+enum ExploreError {
+    #[error("cannot make a folder for the outcome")]
+    Folder(#[source] io::Error),
+    #[error("cannot read the outcome of {0}")]
+    Outcome(String, #[source] Box<dyn Error>),
+    #[error("cannot run {}", .0.display())]
+    Run(PathBuf, #[source] io::Error),
+    #[error(
+        "tests/{0}.rs explored nothing: it has to be a test that calls `explore({1}::operator).samples(\"config/samples\").run().await`"
+    )]
+    Nothing(String, String),
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    let progress = Progress::new();
+    match explore(arguments, &progress) {
+        Ok(outcomes) => {
+            if arguments.output == Some(Format::Json) {
+                progress.line(outcome::data(&outcomes));
+            } else {
+                for outcome in &outcomes {
+                    outcome.tell(&progress);
+                }
+            }
+            exit_code(&outcomes)
+        }
+        Err(error) => {
+            crate::output::complain(&format!("error: {}", kubewright_cluster::with_sources(&*error)));
+            ExitCode::from(UNUSABLE)
+        }
+    }
+}
+
+fn exit_code(outcomes: &[Outcome]) -> ExitCode {
+    if outcomes.iter().any(|outcome| outcome.error().is_some()) {
+        ExitCode::from(UNUSABLE)
+    } else if outcomes.iter().any(|outcome| outcome.report().is_some()) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn explore(arguments: &Arguments, progress: &Progress) -> Result<Vec<Outcome>, Box<dyn Error>> {
+    let project = Project::load()?;
+    if arguments.test == TEST {
+        target::write_if_missing(&project, progress)?;
+    }
+    let program = target::build(&project, &arguments.test, progress)?;
+    let folder = tempfile::tempdir().map_err(ExploreError::Folder)?;
+    let mut command = Command::new(&program);
+    command
+        // One after another: each exploration uses all cores.
+        .args(["--nocapture", "--test-threads=1"])
+        .current_dir(project.root())
+        // As cargo runs tests; paths of samples are relative to it.
+        .env(
+            "CARGO_MANIFEST_DIR",
+            std::path::absolute(project.root()).unwrap_or_else(|_| project.root().to_owned()),
+        )
+        .env("KUBEWRIGHT_EXPLORE_REPORT", folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    let variables = [
+        (
+            "KUBEWRIGHT_EXPLORE_TIME",
+            arguments.time.map(|time| time.as_secs().to_string()),
+        ),
+        ("KUBEWRIGHT_EXPLORE_SEED", arguments.seed.map(|seed| seed.to_string())),
+        ("KUBEWRIGHT_EXPLORE_JOBS", arguments.jobs.map(|jobs| jobs.to_string())),
+        (
+            "KUBEWRIGHT_EXPLORE_CLASSES",
+            Some(arguments.class.join(",")).filter(|classes| !classes.is_empty()),
+        ),
+        ("KUBEWRIGHT_EXPLORE_REPLAY", arguments.replay.clone()),
+    ];
+    for (name, value) in variables {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let step = progress.noisy_step("Exploring");
+    // Whether tests passed is in what they wrote.
+    let status = command.status().map_err(|source| ExploreError::Run(program, source))?;
+    let outcomes = outcome::read(folder.path())?;
+    if status.success() {
+        step.done();
+    } else {
+        step.failed();
+    }
+    if outcomes.is_empty() {
+        let crate_name = project.file().crate_name();
+        return Err(ExploreError::Nothing(arguments.test.clone(), crate_name).into());
+    }
+    Ok(outcomes)
+}
+
+/// `90`, `30s`, `5m`, `1h`
+fn time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
+        Some(number) => (number, &text[number.len()..]),
+        None => (text, "s"),
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "a time is written as 30s, 5m or 1h".to_owned())?;
+    Ok(match unit {
+        "h" => Duration::from_hours(number),
+        "m" => Duration::from_mins(number),
+        _ => Duration::from_secs(number),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("90").unwrap(), Duration::from_secs(90));
+        assert_eq!(time("30s").unwrap(), Duration::from_secs(30));
+        assert_eq!(time("5m").unwrap(), Duration::from_mins(5));
+        assert_eq!(time("1h").unwrap(), Duration::from_hours(1));
+        assert!(time("soon").is_err());
+        assert!(time("m").is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! The outcome of an exploration as data.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::report::{self, Summary};
+use super::search::{Finding, Search};
+use super::tried::{Outcome, Tried};
+
+/// An exploration that has ended.
+pub(super) struct Ended<'a> {
+    pub(super) name: &'a str,
+    pub(super) search: &'a Search,
+    pub(super) findings: &'a [Finding],
+    pub(super) summary: &'a Summary,
+    pub(super) took: Duration,
+    /// What is told of it, if something was found.
+    pub(super) report: Option<&'a str>,
+}
+
+impl Ended<'_> {
+    pub(super) fn json(&self) -> Value {
+        let by_class: serde_json::Map<String, Value> = self
+            .summary
+            .runs
+            .iter()
+            .map(|(class, count)| (class.to_string(), json!(count)))
+            .collect();
+        json!({
+            "name": self.name,
+            "seed": self.summary.seed(),
+            "steps": self.search.step_names,
+            "runs": self.summary.runs(),
+            "runsByClass": by_class,
+            "seconds": self.took.as_secs_f64(),
+            "summary": self.summary.to_string(),
+            "report": self.report,
+            "accepted": self.summary.accepted,
+            "findings": self.findings.iter().map(|finding| self.finding(finding)).collect::<Vec<_>>(),
+            "tried": self.search.tried.iter().map(tried).collect::<Vec<_>>(),
+        })
+    }
+
+    fn finding(&self, finding: &Finding) -> Value {
+        let difference = &finding.difference;
+        json!({
+            "difference": difference.name,
+            "step": self.search.step_names.get(difference.step),
+            "details": difference.details,
+            "plan": finding.plan.as_ref().map(ToString::to_string),
+            "otherPlans": finding.others,
+            "story": report::story(self.search, finding),
+        })
+    }
+}
+
+fn tried(tried: &Tried) -> Value {
+    let mut value = json!({
+        "plan": tried.plan.to_string(),
+        "class": tried.class().to_string(),
+        "step": tried.plan.step,
+        "place": tried.place(),
+        "fault": tried.fault(),
+        "outcome": tried.outcome.word(),
+    });
+    if let Outcome::Different(names) = &tried.outcome {
+        value["differences"] = json!(names);
+    }
+    value
+}
