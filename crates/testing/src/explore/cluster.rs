@@ -23,6 +23,15 @@ pub struct Cluster {
     objects: BTreeMap<ObjectName, Arc<Value>>,
 }
 
+/// One write to a cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Followed {
+    pub(super) name: ObjectName,
+    pub(super) before: Option<Arc<Value>>,
+    /// `None`: it is gone.
+    pub(super) after: Option<Arc<Value>>,
+}
+
 impl Cluster {
     pub(super) fn new(namespace: &str) -> Self {
         Cluster {
@@ -59,14 +68,14 @@ impl Cluster {
     }
 
     /// Goes on to what a server has now, and shows every revision on the way.
-    pub(super) fn follow(&mut self, server: &ApiServer, mut look: impl FnMut(&Cluster)) {
+    pub(super) fn follow(&mut self, server: &ApiServer, mut look: impl FnMut(&Cluster, &Followed)) {
         for change in server.history(self.revision, is_followed) {
-            self.apply(change);
-            look(self);
+            let followed = self.apply(change);
+            look(self, &followed);
         }
     }
 
-    fn apply(&mut self, change: StoredChange) {
+    fn apply(&mut self, change: StoredChange) -> Followed {
         self.revision = change.revision;
         let metadata = &change.object["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default();
@@ -79,11 +88,12 @@ impl Cluster {
             resource: resource_name(&change.group, &change.resource),
             name,
         };
-        if change.deleted {
-            self.objects.remove(&name);
-        } else {
-            self.objects.insert(name, Arc::new(change.object));
-        }
+        let after = (!change.deleted).then(|| Arc::new(change.object));
+        let before = match &after {
+            Some(object) => self.objects.insert(name.clone(), Arc::clone(object)),
+            None => self.objects.remove(&name),
+        };
+        Followed { name, before, after }
     }
 }
 

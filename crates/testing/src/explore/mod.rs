@@ -51,6 +51,7 @@
 //! ```
 
 mod canonical;
+mod checks;
 mod class;
 mod cluster;
 mod compare;
@@ -58,11 +59,15 @@ mod enumerate;
 mod exploration;
 mod observation;
 mod plan;
+mod repeat;
 mod report;
+mod rest;
 mod run;
 mod scenario;
 mod search;
 mod shrink;
+mod story;
+mod truth;
 mod world;
 
 pub use class::Class;
