@@ -14,7 +14,7 @@ pub fn broken() -> Operator {
         if app.metadata.deletion_timestamp.is_some() {
             if has_finalizer(&*app, FINALIZER) {
                 let found = client.get_opt::<ConfigMap>(&key(&app)).await?;
-                let mut changed = app.clone().into_owned();
+                let mut changed = (*app).clone();
                 remove_finalizer(&mut changed, FINALIZER);
                 client.update(&changed).await?;
                 if found.is_some_and(|found| is_ours(&found, &app)) {

@@ -15,10 +15,11 @@ pub fn broken() -> Operator {
     operator(Children::Watched, move |client, app| {
         let seen = Arc::clone(&seen);
         async move {
-            let before = {
-                let mut seen = seen.lock().map_err(|_| Failure::message("poisoned"))?;
-                seen.insert(app.name_any(), app.spec.text.clone())
-            };
+            let seen_now = (app.name_any(), app.spec.text.clone());
+            let before = seen
+                .lock()
+                .ok()
+                .and_then(|mut seen| seen.insert(seen_now.0, seen_now.1));
             match client.get_opt::<ConfigMap>(&key(&app)).await? {
                 None => drop(client.create(&owned_config_map(&app)?).await?),
                 Some(_) if before.is_some_and(|before| before != app.spec.text) => ensure(&client, &app).await?,

@@ -4,7 +4,7 @@
 
 use kubewright::prelude::*;
 
-use crate::{App, AppStatus, Children, ensure, operator, set_status};
+use crate::{App, Children, ensure, operator, set_status};
 
 /// The text with which an App is not ready.
 const NOT_READY: &str = "world";

@@ -15,12 +15,12 @@ pub fn broken() -> Operator {
         let made = Arc::clone(&made);
         async move {
             let wanted = (app.name_any(), app.spec.text.clone());
-            let is_new = {
-                let mut made = made.lock().map_err(|_| Failure::message("poisoned"))?;
-                made.insert(wanted)
-            };
-            if is_new {
+            let is_made = made.lock().is_ok_and(|made| made.contains(&wanted));
+            if !is_made {
                 ensure(&client, &app).await?;
+                if let Ok(mut made) = made.lock() {
+                    made.insert(wanted);
+                }
             }
             Ok(Action::done())
         }

@@ -12,13 +12,12 @@ use crate::App;
 pub const LABEL: &str = "broken.example.com/for-app";
 
 fn sweeper(is_careful: bool) -> Operator {
-    let of_its_name = Watch::mapped::<ConfigMap>(|map| {
-        let is_for_an_app = map.labels().contains_key(LABEL);
-        let key = || ObjectKey::namespaced(&map.namespace().unwrap_or_default(), &map.name_any());
-        is_for_an_app.then(|| Request::from(key())).into_iter().collect()
-    });
     let controller = Controller::of::<App>()
-        .watches(of_its_name)
+        .watches::<ConfigMap>(|map| {
+            let is_for_an_app = map.labels().contains_key(LABEL);
+            let key = || ObjectKey::namespaced(&map.namespace().unwrap_or_default(), &map.name_any());
+            is_for_an_app.then(|| Request::from(key())).into_iter().collect()
+        })
         .reconcile_with(move |context| {
             let client = context.client();
             move |request: Request| {

@@ -338,6 +338,7 @@ impl Builder {
                 refusals_fail: self.refusals_fail,
                 configure: self.configure,
                 operator_clock: renewed.as_ref().map_or(clock, |(_, clock, _)| *clock),
+                checks_reads: renewed.is_none(),
                 replicated: renewed.as_ref().is_some_and(|(_, _, replicated)| *replicated),
                 renewed: renewed.map(|(operator, _, _)| operator),
                 controllers: match self.nodes {

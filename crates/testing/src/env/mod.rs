@@ -133,6 +133,8 @@ struct Settings {
     clock: Clock,
     /// Of the operator's machine.
     operator_clock: Clock,
+    /// Whether each wait looks for reads that timed out; if not, somebody else does in the end.
+    checks_reads: bool,
     /// Whether managers are replicas that hold an election.
     replicated: bool,
     deadline: Duration,
@@ -298,6 +300,10 @@ impl TestEnv {
 
     pub(crate) fn mode_name(&self) -> &'static str {
         self.control_plane.as_ref().map_or("stopped", ControlPlane::mode_name)
+    }
+
+    pub(crate) fn checks_reads(&self) -> bool {
+        self.settings.checks_reads
     }
 
     pub(crate) fn refusals_fail(&self) -> bool {

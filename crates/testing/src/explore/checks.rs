@@ -44,13 +44,10 @@ impl Run<'_> {
     }
 
     fn check_nothing_changed(&mut self, before: usize) {
-        let writes = self.journal().writes();
-        let changed: Vec<String> = writes
-            .iter()
-            .skip(before)
-            .filter(|write| write.effective)
-            .map(|write| write.address.to_string())
-            .collect();
+        let changed: Vec<String> = self.journal().read(|writes| {
+            let changed = writes.iter().skip(before).filter(|write| write.effective);
+            changed.map(|write| write.address.to_string()).collect()
+        });
         if !changed.is_empty() {
             self.problem("reconciling again changes something", changed);
         }
@@ -79,7 +76,9 @@ impl Run<'_> {
         self.pass(REST).await;
         self.settle(None).await;
         let first = std::mem::take(&mut boundary.at_rest);
-        boundary.at_rest = rest::count(self.journal().writes().get(before..).unwrap_or_default());
+        boundary.at_rest = self
+            .journal()
+            .read(|writes| rest::count(writes.get(before..).unwrap_or_default()));
         for (name, detail) in rest::problems(&first, &boundary.at_rest, reference.map(|reference| &reference.at_rest)) {
             self.problem(name, vec![detail]);
         }

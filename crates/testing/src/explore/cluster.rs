@@ -21,6 +21,8 @@ pub struct Cluster {
     namespace: String,
     revision: u64,
     objects: BTreeMap<ObjectName, Arc<Value>>,
+    /// What there was before the first step.
+    base: Arc<BTreeMap<ObjectName, Arc<Value>>>,
 }
 
 /// One write to a cluster.
@@ -61,6 +63,25 @@ impl Cluster {
     /// The revision of the newest write.
     pub fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// What is there now was there before everything.
+    pub(super) fn set_base(&mut self) {
+        self.base = Arc::new(self.objects.clone());
+    }
+
+    /// Objects that were written since the first step began, with what they were before it.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (&ObjectName, &Value, Option<&Value>)> {
+        self.objects.iter().filter_map(|(name, object)| {
+            let before = self.base.get(name);
+            let is_unchanged = before.is_some_and(|before| Arc::ptr_eq(before, object));
+            (!is_unchanged).then_some((name, &**object, before.map(|before| &**before)))
+        })
+    }
+
+    /// What was there before the first step, and is gone.
+    pub(super) fn gone(&self) -> impl Iterator<Item = &ObjectName> {
+        self.base.keys().filter(|name| !self.objects.contains_key(*name))
     }
 
     pub(super) fn objects(&self) -> &BTreeMap<ObjectName, Arc<Value>> {

@@ -46,7 +46,10 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
             }
         }
         for propagation in Propagation::ALL {
-            plans.push(plan(Disturbance::DeleteOwners(propagation, write.address.clone())));
+            // Without dependents, nothing goes that a later write could miss: once is enough.
+            if propagation != Propagation::Orphan || rights.is_empty() {
+                plans.push(plan(Disturbance::DeleteOwners(propagation, write.address.clone())));
+            }
         }
         rights.insert(write.address.right());
     }
@@ -102,8 +105,10 @@ fn lags(step: usize, run: &Observation) -> Vec<(Lag, Option<WriteAddress>)> {
             resource: resource.clone(),
             lateness,
         };
-        for lateness in [Lateness::Long, Lateness::Missed, Lateness::ByOne] {
-            lags.push((lag(lateness), None));
+        lags.push((lag(Lateness::Long), None));
+        lags.push((lag(Lateness::Missed), None));
+        if revisions.len() > 1 {
+            lags.push((lag(Lateness::ByOne), None));
         }
         let mut tried = 0;
         let writes = run.writes.iter().filter(|write| write.step == step && write.effective);

@@ -24,7 +24,7 @@ use super::world;
 use crate::env::{Resumed, SEEDED_EPOCH};
 use crate::fail::QUIET_THREAD;
 use crate::traffic::{Journal, Lag, Lateness, Signal, Traffic};
-use crate::{Error, Settled, TestEnv, TestRuntime};
+use crate::{Error, TestEnv, TestRuntime};
 
 /// How much time passes after each step, so that what an operator does later is seen.
 pub(super) const REST: Duration = Duration::from_mins(1);
@@ -77,10 +77,6 @@ fn seed_after(seed: u64, step: usize) -> u64 {
     seed ^ step.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-fn is_late_read(error: &Error) -> bool {
-    error.text().contains("did not see its own writes")
-}
-
 /// The text of a panic.
 fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -124,6 +120,8 @@ pub(super) struct Run<'a> {
     step: usize,
     reached: bool,
     changes: Vec<ClusterChange>,
+    /// How many writes the ledger knows for good.
+    learned: usize,
     pub(super) foreign: Option<(ObjectName, Value)>,
 }
 
@@ -176,13 +174,17 @@ impl<'a> Run<'a> {
             reached: request.plan.is_none(),
             foreign: None,
             changes: Vec::new(),
+            learned: 0,
             env,
         };
         run.settle(None).await;
         run.follow();
         run.ledger = match request.from {
             Some((_, from)) => from.ledger.clone(),
-            None => Ledger::new(&run.cluster),
+            None => {
+                run.cluster.set_base();
+                Ledger::new(&run.cluster)
+            }
         };
         Ok(run)
     }
@@ -211,6 +213,13 @@ impl<'a> Run<'a> {
         let panics = self.env.metrics().sum("controller_runtime_reconcile_panics_total", &[]);
         if panics > 0.0 {
             self.problem("a reconcile panicked", Vec::new());
+        }
+        // A cache that is behind because of the plan may fail reads; they are tried again.
+        let may_be_late = self.request.plan.is_some_and(Plan::makes_reads_late);
+        if let Err(error) = self.env.check_reads()
+            && !may_be_late
+        {
+            self.problem("a read times out", vec![error.text()]);
         }
         for refusal in self.env.take_refusals() {
             self.problem(format!("refused: {}", refusal.rbac), vec![refusal.message]);
@@ -340,7 +349,9 @@ impl<'a> Run<'a> {
             owners: self.owners_without_finalizers(),
             cluster: self.cluster.clone(),
             failing,
-            at_rest: rest::count(self.journal().writes().get(before..).unwrap_or_default()),
+            at_rest: self
+                .journal()
+                .read(|writes| rest::count(writes.get(before..).unwrap_or_default())),
         };
         // Where a run is not as the reference, that is what is told of it.
         let is_as_expected = expected.is_none_or(|expected| expected.state == boundary.state);
@@ -361,10 +372,6 @@ impl<'a> Run<'a> {
             let (settled, disturbed) = self.guarded(Box::pin(env.try_settle())).await;
             let settled = match settled {
                 Ok(settled) => settled,
-                // A cache that is behind because of the plan may fail reads; they are tried again.
-                Err(error) if self.request.plan.is_some_and(Plan::makes_reads_late) && is_late_read(&error) => {
-                    Settled::default()
-                }
                 Err(error) => {
                     self.unsettled(&error);
                     return Vec::new();
@@ -393,9 +400,7 @@ impl<'a> Run<'a> {
     pub(super) async fn pass(&mut self, by: Duration) {
         let env = Arc::clone(&self.env);
         let (passed, _) = self.guarded(Box::pin(env.try_advance(by))).await;
-        if let Err(error) = passed
-            && !(self.request.plan.is_some_and(Plan::makes_reads_late) && is_late_read(&error))
-        {
+        if let Err(error) = passed {
             self.unsettled(&error);
         }
     }
@@ -474,8 +479,18 @@ impl<'a> Run<'a> {
                 }
             }
         });
-        let writes = self.journal().writes();
-        self.ledger.learn(&writes, &self.cluster);
+        let (ledger, cluster) = (&mut self.ledger, &self.cluster);
+        let journal = self.env.traffic().journal();
+        if let Some(journal) = journal {
+            self.learned = journal.read(|writes| {
+                ledger.learn(&writes[self.learned.min(writes.len())..], cluster);
+                // The last ones may be unanswered yet.
+                writes
+                    .iter()
+                    .position(|write| write.code.is_none())
+                    .unwrap_or(writes.len())
+            });
+        }
         for (name, found) in untrue {
             if self.ledger.has_status_of_the_operator(&name) {
                 self.problem(format!("untrue conditions of {name}"), found);

@@ -261,6 +261,11 @@ impl Journal {
         self.state.lock().writes.clone()
     }
 
+    /// Looks at the writes.
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&[JournaledWrite]) -> T) -> T {
+        look(&self.state.lock().writes)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.state.lock().writes.len()
     }
