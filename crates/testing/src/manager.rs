@@ -8,6 +8,7 @@ use kubewright_runtime::client::Client;
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::controller::ControllerStats;
 use kubewright_runtime::informer::Informer;
+use kubewright_runtime::lease::ElectionOptions;
 use kubewright_runtime::manager::{DebugPage, Manager, ManagerError, RunContext};
 use kubewright_runtime::metrics::Registry;
 use kubewright_runtime::operator::Operator;
@@ -25,7 +26,7 @@ use crate::control_plane::ControlPlane;
 use crate::extension::{self, RunningExtension};
 use crate::install::{Installation, webhooks_known};
 use crate::settle::Delayed;
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, WebhookGate};
 
 /// How long a manager may take to be ready.
 const READY: Duration = Duration::from_secs(10);
@@ -56,6 +57,8 @@ pub(crate) struct ManagerInputs<'a> {
     pub(crate) seed: Option<u64>,
     pub(crate) clock: Clock,
     pub(crate) configure: &'a (dyn Fn(Manager) -> Manager + Send + Sync),
+    /// The name of this replica in an election, if one is held.
+    pub(crate) candidate: Option<&'a str>,
 }
 
 impl RunningManager {
@@ -70,6 +73,7 @@ impl RunningManager {
             seed,
             clock,
             configure,
+            candidate,
         } = inputs;
         let mut manager = operator.manager().map_err(Error::Operator)?;
         manager = manager.graceful_shutdown(STOP).clock(*clock).trace((*trace).clone());
@@ -85,6 +89,7 @@ impl RunningManager {
                     operator: (*operator).clone(),
                     namespace: installation.namespace.clone(),
                     service: installation.webhook_service.clone(),
+                    gate: traffic.webhooks().clone(),
                 };
                 manager
                     .webhook_address(BindAddress::Off)
@@ -104,6 +109,11 @@ impl RunningManager {
             }
         };
         manager = configure(manager);
+        if let Some(candidate) = candidate {
+            let mut election = ElectionOptions::new(&installation.namespace, operator.name());
+            election.identity = Some((*candidate).to_owned());
+            manager = manager.leader_election(election);
+        }
         let (stats, registry, page) = (manager.stats(), manager.registry().clone(), manager.debug_page());
         let kube = control_plane
             .account(&installation.namespace, &installation.account, traffic)
@@ -296,6 +306,7 @@ struct Hooks {
     operator: Operator,
     namespace: String,
     service: String,
+    gate: WebhookGate,
 }
 
 impl Hooks {
@@ -309,9 +320,13 @@ impl Hooks {
             operator,
             namespace,
             service,
+            gate,
         } = self;
         let hooks = operator.webhook_server(&context.client)?;
-        server.handle_service(&namespace, &service, 443, hooks.service());
+        let answer = hooks.service();
+        server.handle_service(&namespace, &service, 443, move |request| {
+            gate.clone().call(answer(request))
+        });
         let _ = send_client.send(context.client.clone());
         context.stop.stopped().await;
         server.forget_service(&namespace, &service, 443);

@@ -6,19 +6,19 @@ use kubewright::k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::prelude::*;
 use std::time::Duration;
 
-use crate::{App, Children, config_map, key, operator};
+use crate::{App, Children, config_map, key, operator_of_all};
 
-const FINALIZER: &str = "broken.example.com/config";
+pub(crate) const FINALIZER: &str = "broken.example.com/config";
 /// What tells the ConfigMaps of Apps from others.
 const LABEL: &str = "broken.example.com/app";
 /// The ConfigMap names no owner, so that it wakes nobody; it is looked at from time to time.
-const LOOK: Duration = Duration::from_secs(30);
+pub(crate) const LOOK: Duration = Duration::from_secs(30);
 
-fn is_ours(map: &ConfigMap, app: &App) -> bool {
+pub(crate) fn is_ours(map: &ConfigMap, app: &App) -> bool {
     map.labels().get(LABEL).is_some_and(|name| *name == app.name_any())
 }
 
-async fn make(client: &Client, app: &App) -> Result<()> {
+pub(crate) async fn make(client: &Client, app: &App) -> Result<()> {
     let mut wanted = config_map(app);
     wanted.labels_mut().insert(LABEL.to_owned(), app.name_any());
     match client.get_opt::<ConfigMap>(&key(app)).await? {
@@ -34,7 +34,7 @@ async fn make(client: &Client, app: &App) -> Result<()> {
     Ok(())
 }
 
-async fn guard(client: &Client, app: &App) -> Result<()> {
+pub(crate) async fn guard(client: &Client, app: &App) -> Result<()> {
     let mut changed = app.clone();
     if add_finalizer(&mut changed, FINALIZER) {
         client.update(&changed).await?;
@@ -42,7 +42,7 @@ async fn guard(client: &Client, app: &App) -> Result<()> {
     Ok(())
 }
 
-async fn clean_up(client: &Client, app: &App) -> Result<Action> {
+pub(crate) async fn clean_up(client: &Client, app: &App) -> Result<Action> {
     if has_finalizer(app, FINALIZER) {
         let found = client.get_opt::<ConfigMap>(&key(app)).await?;
         if found.is_some_and(|found| is_ours(&found, app)) {
@@ -57,7 +57,7 @@ async fn clean_up(client: &Client, app: &App) -> Result<Action> {
 
 /// With the mistake.
 pub fn broken() -> Operator {
-    operator(Children::Watched, |client, app| async move {
+    operator_of_all(Children::Watched, |client, app| async move {
         if app.metadata.deletion_timestamp.is_some() {
             return clean_up(&client, &app).await;
         }
@@ -69,7 +69,7 @@ pub fn broken() -> Operator {
 
 /// Nothing is made before the finalizer is there.
 pub fn fixed() -> Operator {
-    operator(Children::Watched, |client, app| async move {
+    operator_of_all(Children::Watched, |client, app| async move {
         if app.metadata.deletion_timestamp.is_some() {
             return clean_up(&client, &app).await;
         }

@@ -4,15 +4,33 @@
 
 pub mod counter;
 pub mod create_again;
+pub mod creates_only;
+pub mod deletes_foreign;
+pub mod early_release;
+pub mod edge_triggered;
+pub mod first_of_two;
+pub mod forbidden;
 pub mod generated_name;
+pub mod ignores_deletion;
 pub mod late_finalizer;
 pub mod made_once;
 pub mod never_rests;
 pub mod no_owner;
+pub mod noted_first;
+pub mod old_generation;
+pub mod old_transition;
 pub mod outside;
+pub mod remembers;
+pub mod retries_blindly;
 pub mod status_first;
+pub mod sticks;
+pub mod swallows;
+pub mod sweeps;
 pub mod takes_over;
+pub mod touches;
+pub mod trusts_clock;
 pub mod unobserved;
+pub mod unwraps;
 
 use kubewright::k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kubewright::prelude::*;
@@ -33,8 +51,20 @@ pub struct AppSpec {
 
 /// What is observed of an App.
 #[kubewright::schema]
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub struct AppStatus {
+    /// What the operator noted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The generation that was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Conditions by their types.
+    #[schema(optional, list_map_keys("type"))]
+    pub conditions: Vec<Condition>,
+    /// Whether it failed.
+    #[schema(optional)]
+    pub failed: bool,
     /// The Service that was made for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
@@ -53,8 +83,25 @@ pub(crate) enum Children {
     Unwatched,
 }
 
-/// An operator of Apps with this reconcile.
+/// An operator of Apps with this reconcile. Apps that are being deleted are left alone.
 pub(crate) fn operator<F, Fut>(children: Children, reconcile: F) -> Operator
+where
+    F: Fn(Client, View<App>) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<Action>> + Send + 'static,
+{
+    operator_of_all(children, move |client, app| {
+        let reconcile = reconcile.clone();
+        async move {
+            if app.metadata.deletion_timestamp.is_some() {
+                return Ok(Action::done());
+            }
+            reconcile(client, app).await
+        }
+    })
+}
+
+/// An operator of Apps with this reconcile, also of those that are being deleted.
+pub(crate) fn operator_of_all<F, Fut>(children: Children, reconcile: F) -> Operator
 where
     F: Fn(Client, View<App>) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<Action>> + Send + 'static,
@@ -132,8 +179,7 @@ pub(crate) async fn ensure(client: &Client, app: &App) -> Result<()> {
 
 /// Writes the status of an App if it is another one.
 pub(crate) async fn set_status(client: &Client, app: &App, status: AppStatus) -> Result<()> {
-    let before = app.status.clone().unwrap_or_default();
-    if (&before.service, before.made, before.ready) != (&status.service, status.made, status.ready) {
+    if app.status.clone().unwrap_or_default() != status {
         let mut changed = app.clone();
         changed.status = Some(status);
         client.update_status(&changed).await?;

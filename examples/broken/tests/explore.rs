@@ -3,59 +3,72 @@
 //! Every mistake is found with the defaults of an exploration, and the fixed twins pass.
 
 use broken_operators::{
-    App, AppSpec, counter, create_again, generated_name, late_finalizer, never_rests, no_owner, status_first,
-    takes_over, unobserved,
+    App, AppSpec, counter, create_again, creates_only, deletes_foreign, early_release, edge_triggered, first_of_two,
+    forbidden, generated_name, ignores_deletion, late_finalizer, never_rests, no_owner, noted_first, old_generation,
+    old_transition, remembers, retries_blindly, status_first, sticks, swallows, sweeps, takes_over, touches,
+    trusts_clock, unobserved, unwraps,
 };
+use kubewright::k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::prelude::*;
 use kubewright::testing::explore::{Exploration, explore};
 use kubewright::testing::{ControllerName, Controllers};
 
-fn scenario(operator: fn() -> Operator) -> Exploration {
-    // Not all of the cluster's controllers: they start and stop with every run.
+/// An exploration with its defaults, but not with all of the cluster's controllers: they start and stop with every run.
+fn exploration(operator: fn() -> Operator) -> Exploration {
     let controllers = Controllers::only([ControllerName::GarbageCollector, ControllerName::EndpointSlice]);
-    explore(operator)
-        .environment(move |builder| builder.controllers(controllers.clone()))
+    explore(operator).environment(move |builder| builder.controllers(controllers.clone()))
+}
+
+fn scenario(operator: fn() -> Operator) -> Exploration {
+    exploration(operator)
         .step("create", |env| async move {
             let spec = AppSpec {
                 text: "hello".to_owned(),
             };
             env.create(&App::new("app", spec)).await;
         })
+        .step("change", |env| async move {
+            env.edit::<App>("app", |app| app.spec.text = "world".to_owned()).await;
+        })
         .step("delete", |env| async move { env.delete::<App>("app").await })
 }
 
-/// The report on the broken one has these lines, and the fixed one passes.
-async fn is_found(broken: fn() -> Operator, fixed: fn() -> Operator, lines: &[&str]) {
-    let report = scenario(broken)
-        .try_run()
-        .await
-        .expect_err("the mistake is not found")
-        .text();
+/// The report on an operator has these lines.
+async fn is_found(broken: Exploration, lines: &[&str]) {
+    let report = broken.try_run().await.expect_err("the mistake is not found").text();
     for line in lines {
         assert!(report.contains(line), "no {line:?} in\n{report}");
     }
-    let summary = scenario(fixed).run().await;
+}
+
+async fn passes(fixed: Exploration) {
+    let summary = fixed.run().await;
     assert!(summary.runs() > 10, "{summary}");
+}
+
+/// What most of the fixed twins are: they compare what is there with what should be.
+#[kubewright::test]
+async fn what_compares_passes() {
+    passes(scenario(unobserved::fixed)).await;
 }
 
 #[kubewright::test]
 async fn a_name_that_is_written_down_too_late_leaks_an_object() {
     is_found(
-        generated_name::broken,
-        generated_name::fixed,
+        scenario(generated_name::broken),
         &[
             "unexpected services/web-*2",
             ".replay(\"crash after create services/web-* #1 in step create of create\")",
         ],
     )
     .await;
+    passes(scenario(generated_name::fixed)).await;
 }
 
 #[kubewright::test]
 async fn a_count_of_what_was_done_is_wrong_after_a_crash() {
     is_found(
-        counter::broken,
-        counter::fixed,
+        scenario(counter::broken),
         &[
             "different apps.broken.example.com/app",
             "status",
@@ -63,13 +76,13 @@ async fn a_count_of_what_was_done_is_wrong_after_a_crash() {
         ],
     )
     .await;
+    passes(scenario(counter::fixed)).await;
 }
 
 #[kubewright::test]
 async fn a_create_that_was_made_before_fails_for_ever() {
     is_found(
-        create_again::broken,
-        create_again::fixed,
+        scenario(create_again::broken),
         &[
             "fails on and on",
             "already exists",
@@ -77,26 +90,26 @@ async fn a_create_that_was_made_before_fails_for_ever() {
         ],
     )
     .await;
+    passes(scenario(create_again::fixed)).await;
 }
 
 #[kubewright::test]
 async fn a_finalizer_that_comes_too_late_cleans_nothing_up() {
     is_found(
-        late_finalizer::broken,
-        late_finalizer::fixed,
+        scenario(late_finalizer::broken),
         &[
             "left behind configmaps/app",
             "delete owners after create configmaps/app #1",
         ],
     )
     .await;
+    passes(scenario(late_finalizer::fixed)).await;
 }
 
 #[kubewright::test]
 async fn a_status_that_comes_too_early_is_believed() {
     is_found(
-        status_first::broken,
-        status_first::fixed,
+        scenario(status_first::broken),
         &[
             "missing configmaps/app",
             ".replay(\"crash after update apps.broken.example.com/status/app #1 in step create of create\")",
@@ -108,8 +121,7 @@ async fn a_status_that_comes_too_early_is_believed() {
 #[kubewright::test]
 async fn what_is_not_watched_is_not_put_right() {
     is_found(
-        unobserved::broken,
-        unobserved::fixed,
+        scenario(unobserved::broken),
         &[
             "missing configmaps/app",
             ".replay(\"delete configmaps/app after step create of create\")",
@@ -121,8 +133,7 @@ async fn what_is_not_watched_is_not_put_right() {
 #[kubewright::test]
 async fn what_has_no_owner_stays() {
     is_found(
-        no_owner::broken,
-        no_owner::fixed,
+        scenario(no_owner::broken),
         &["left behind configmaps/app (without any disturbance)"],
     )
     .await;
@@ -131,10 +142,151 @@ async fn what_has_no_owner_stays() {
 #[kubewright::test]
 async fn what_belongs_to_others_is_taken_over() {
     is_found(
-        takes_over::broken,
-        takes_over::fixed,
+        scenario(takes_over::broken),
         &[
             "took over foreign configmaps/app",
+            ".replay(\"foreign configmaps/app before step create",
+        ],
+    )
+    .await;
+    passes(scenario(takes_over::fixed)).await;
+}
+
+#[kubewright::test]
+async fn what_writes_on_is_told_so() {
+    is_found(
+        scenario(never_rests::broken),
+        &["writes on and on", "update apps.broken.example.com/status/app"],
+    )
+    .await;
+    passes(scenario(never_rests::fixed)).await;
+}
+
+#[kubewright::test]
+async fn an_error_that_is_swallowed_is_never_made_good() {
+    is_found(scenario(swallows::broken), &["missing configmaps/app"]).await;
+}
+
+#[kubewright::test]
+async fn a_right_that_comes_later_is_used() {
+    is_found(
+        scenario(forbidden::broken),
+        &[
+            "missing configmaps/app",
+            ".replay(\"forbid create configmaps in step create of create\")",
+        ],
+    )
+    .await;
+}
+
+#[kubewright::test]
+async fn a_retry_under_another_name_makes_two() {
+    is_found(
+        scenario(retries_blindly::broken),
+        &[
+            "unexpected configmaps/app-1",
+            ".replay(\"take over blindly after create configmaps/app-0 #1 in step create of create\")",
+        ],
+    )
+    .await;
+}
+
+#[kubewright::test]
+async fn a_change_that_is_noted_first_is_never_made() {
+    is_found(
+        scenario(noted_first::broken),
+        &[
+            "different configmaps/app",
+            "crash after update apps.broken.example.com/status/app #1 in step change",
+        ],
+    )
+    .await;
+    passes(scenario(noted_first::fixed)).await;
+}
+
+#[kubewright::test]
+async fn the_first_of_two_is_not_both() {
+    is_found(
+        scenario(first_of_two::broken),
+        &[
+            "missing configmaps/app-users",
+            ".replay(\"crash after create configmaps/app #1 in step create of create\")",
+        ],
+    )
+    .await;
+    passes(scenario(first_of_two::fixed)).await;
+}
+
+#[kubewright::test]
+async fn a_finalizer_that_goes_too_early_leaves_something() {
+    is_found(
+        scenario(early_release::broken),
+        &[
+            "left behind configmaps/app",
+            "crash after update apps.broken.example.com/app #1 in step delete",
+        ],
+    )
+    .await;
+}
+
+#[kubewright::test]
+async fn what_is_made_again_while_its_owner_goes_keeps_it() {
+    is_found(
+        scenario(ignores_deletion::broken),
+        &[
+            "writes on and on",
+            "delete owners in the foreground after create configmaps/app #1 in step create",
+        ],
+    )
+    .await;
+}
+
+#[kubewright::test]
+async fn a_clock_that_is_ahead_makes_new_things_old() {
+    is_found(
+        scenario(trusts_clock::broken),
+        &["missing configmaps/app", "clock an hour ahead in step create"],
+    )
+    .await;
+}
+
+#[kubewright::test]
+async fn what_should_be_there_and_is_not_is_no_panic() {
+    is_found(
+        scenario(unwraps::broken),
+        &[
+            "a reconcile panicked",
+            "crash after create configmaps/app #1 in step create",
+        ],
+    )
+    .await;
+    passes(scenario(unwraps::fixed)).await;
+}
+
+#[kubewright::test]
+async fn a_change_that_nobody_saw_is_made() {
+    is_found(
+        scenario(edge_triggered::broken),
+        &[
+            "different configmaps/app",
+            "crash before update configmaps/app #1 in step change",
+        ],
+    )
+    .await;
+}
+
+#[kubewright::test]
+async fn a_failed_state_is_left() {
+    is_found(scenario(sticks::broken), &["missing configmaps/app"]).await;
+    passes(scenario(sticks::fixed)).await;
+}
+
+#[kubewright::test]
+async fn what_belongs_to_others_is_not_deleted() {
+    is_found(
+        scenario(deletes_foreign::broken),
+        &[
+            "foreign configmaps/app",
             ".replay(\"foreign configmaps/app before step create",
         ],
     )
@@ -142,11 +294,89 @@ async fn what_belongs_to_others_is_taken_over() {
 }
 
 #[kubewright::test]
-async fn what_writes_on_is_told_so() {
+async fn what_others_change_is_put_right() {
     is_found(
-        never_rests::broken,
-        never_rests::fixed,
-        &["writes on and on", "update apps.broken.example.com/status/app"],
+        scenario(creates_only::broken),
+        &[
+            "different configmaps/app",
+            ".replay(\"edit configmaps/app after step create of create\")",
+        ],
     )
     .await;
+}
+
+#[kubewright::test]
+async fn what_is_remembered_may_be_gone() {
+    is_found(
+        scenario(remembers::broken),
+        &[
+            "missing configmaps/app",
+            ".replay(\"recreate apps.broken.example.com/app after step create of create\")",
+        ],
+    )
+    .await;
+}
+
+#[kubewright::test]
+async fn a_status_says_which_generation_it_is_of() {
+    is_found(
+        scenario(old_generation::broken),
+        &[
+            "not observed: apps.broken.example.com/app (without any disturbance)",
+            "status.observedGeneration is 1, the generation is 2",
+        ],
+    )
+    .await;
+    passes(scenario(old_generation::fixed)).await;
+}
+
+#[kubewright::test]
+async fn a_transition_has_its_time() {
+    is_found(
+        scenario(old_transition::broken),
+        &["untrue conditions of apps.broken.example.com/app (without any disturbance)"],
+    )
+    .await;
+    passes(scenario(old_transition::fixed)).await;
+}
+
+#[kubewright::test]
+async fn a_look_is_no_write() {
+    is_found(
+        scenario(touches::broken),
+        &["reconciling again changes something (without any disturbance)"],
+    )
+    .await;
+    passes(scenario(touches::fixed)).await;
+}
+
+/// Users make the ConfigMap together with the App.
+fn with_a_config_map(operator: fn() -> Operator) -> Exploration {
+    exploration(operator)
+        .step("create", |env| async move {
+            let spec = AppSpec {
+                text: "hello".to_owned(),
+            };
+            env.create(&App::new("app", spec)).await;
+            env.settle().await;
+            let mut map = ConfigMap::default();
+            map.metadata.name = Some("app".to_owned());
+            map.labels_mut().insert(sweeps::LABEL.to_owned(), "app".to_owned());
+            env.create(&map).await;
+        })
+        .step("delete", |env| async move { env.delete::<App>("app").await })
+}
+
+#[kubewright::test]
+async fn what_a_late_cache_does_not_know_may_be_there() {
+    is_found(
+        with_a_config_map(sweeps::broken),
+        &[
+            "missing configmaps/app",
+            ".replay(\"events of apps.broken.example.com late in step create",
+            "stale: the server has it at revision",
+        ],
+    )
+    .await;
+    passes(with_a_config_map(sweeps::fixed)).await;
 }

@@ -39,7 +39,7 @@ pub(crate) use redact::{changes, sent};
 pub(crate) use requests::{TracedByClient, traced};
 pub(crate) use scope::in_reconcile;
 
-use ring::Ring;
+use ring::{Place, Ring};
 
 /// A bounded record of what happens in an operator. Cloning shares it.
 ///
@@ -77,6 +77,8 @@ struct Shared {
     ring: Mutex<Ring>,
     /// The sequence number that the next record gets.
     next: watch::Sender<u64>,
+    /// Tells the newest revision of the server.
+    server: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
 }
 
 impl Trace {
@@ -87,10 +89,21 @@ impl Trace {
 
     /// A trace of at most so many bytes; the oldest records go first.
     pub fn bounded(bytes: usize) -> Self {
+        Self::new(bytes, None)
+    }
+
+    /// As [`bounded`](Self::bounded), of an operator whose server is in this process: `revision` tells the server's newest revision, and
+    /// each record says which it was.
+    pub fn bounded_beside(bytes: usize, revision: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        Self::new(bytes, Some(Box::new(revision)))
+    }
+
+    fn new(bytes: usize, server: Option<Box<dyn Fn() -> u64 + Send + Sync>>) -> Self {
         Trace(Some(Arc::new(Shared {
             began: Instant::now(),
             ring: Mutex::new(Ring::new(bytes)),
             next: watch::Sender::new(0),
+            server,
         })))
     }
 
@@ -107,6 +120,11 @@ impl Trace {
     /// All records that it still has, the oldest first.
     pub fn records(&self) -> Vec<Arc<TraceRecord>> {
         self.since(0).0
+    }
+
+    /// How many records there were so far, with those that are forgotten.
+    pub fn count(&self) -> u64 {
+        self.0.as_ref().map_or(0, |shared| shared.ring.lock().count())
     }
 
     /// How many records were forgotten to stay within the bytes.
@@ -152,7 +170,11 @@ impl Trace {
 
 impl Shared {
     fn push(&self, reconcile: Option<ReconcileId>, event: TraceEvent) {
-        let next = self.ring.lock().push(self.began.elapsed(), reconcile, event);
+        let place = Place {
+            reconcile,
+            server: self.server.as_ref().map(|revision| revision()),
+        };
+        let next = self.ring.lock().push(self.began.elapsed(), place, event);
         // Two threads may come here out of order; the number only wakes readers.
         self.next.send_if_modified(|known| {
             let grows = next > *known;

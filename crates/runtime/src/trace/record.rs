@@ -22,6 +22,9 @@ pub struct TraceRecord {
     pub at: Duration,
     /// The reconcile in which it happened. `None`: outside of all, or in a task that a reconciler spawned.
     pub reconcile: Option<ReconcileId>,
+    /// The newest revision of the server at that moment, if the trace knows the server: what is read from the cache may be older.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<u64>,
     /// What.
     #[serde(flatten)]
     pub event: TraceEvent,

@@ -7,6 +7,14 @@ use std::time::Duration;
 use super::record::{TraceEvent, TraceRecord};
 use super::scope::ReconcileId;
 
+/// Where something happens.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) reconcile: Option<ReconcileId>,
+    /// The newest revision of the server.
+    pub(super) server: Option<u64>,
+}
+
 pub(super) struct Ring {
     records: VecDeque<Arc<TraceRecord>>,
     bytes: usize,
@@ -28,11 +36,12 @@ impl Ring {
     }
 
     /// Adds a record, forgets as many old ones as that needs, and returns the sequence number of the next.
-    pub(super) fn push(&mut self, at: Duration, reconcile: Option<ReconcileId>, event: TraceEvent) -> u64 {
+    pub(super) fn push(&mut self, at: Duration, scope: Place, event: TraceEvent) -> u64 {
         let record = TraceRecord {
             sequence: self.next,
             at,
-            reconcile,
+            reconcile: scope.reconcile,
+            server: scope.server,
             event,
         };
         self.next += 1;
@@ -58,6 +67,11 @@ impl Ring {
     /// Sequence numbers have no gaps, so the first that is there says how many are not.
     pub(super) fn forgotten(&self) -> u64 {
         self.records.front().map_or(self.next, |first| first.sequence)
+    }
+
+    /// How many records there were.
+    pub(super) fn count(&self) -> u64 {
+        self.next
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -87,12 +101,12 @@ mod tests {
     fn the_oldest_records_go_when_the_bytes_are_used_up() {
         let one = {
             let mut ring = Ring::new(usize::MAX);
-            ring.push(Duration::ZERO, None, line("0"));
+            ring.push(Duration::ZERO, Place::default(), line("0"));
             ring.bytes()
         };
         let mut ring = Ring::new(one * 3);
         for number in 0..10 {
-            ring.push(Duration::ZERO, None, line(&number.to_string()));
+            ring.push(Duration::ZERO, Place::default(), line(&number.to_string()));
             assert!(ring.bytes() <= one * 3);
         }
         let (records, missed) = ring.since(0);
@@ -106,10 +120,10 @@ mod tests {
     #[test]
     fn a_record_larger_than_all_is_not_kept() {
         let mut ring = Ring::new(300);
-        ring.push(Duration::ZERO, None, line("small"));
-        ring.push(Duration::ZERO, None, line(&"x".repeat(1000)));
+        ring.push(Duration::ZERO, Place::default(), line("small"));
+        ring.push(Duration::ZERO, Place::default(), line(&"x".repeat(1000)));
         assert_eq!((ring.bytes(), ring.forgotten()), (0, 2));
-        ring.push(Duration::ZERO, None, line("small"));
+        ring.push(Duration::ZERO, Place::default(), line("small"));
         assert_eq!(ring.since(0).0[0].sequence, 2);
     }
 }

@@ -80,6 +80,12 @@ pub(crate) struct Resumed {
     pub(crate) starts: u64,
     /// What happens to the objects that the test writes.
     pub(crate) rewrite: Option<Rewrite>,
+    /// Makes the operator of each manager that is started: what one of them remembers, the next does not know.
+    pub(crate) operator: Arc<dyn Fn() -> Operator + Send + Sync>,
+    /// The clock of the operator's machine.
+    pub(crate) operator_clock: Clock,
+    /// Whether there is a second replica, which waits for the lease.
+    pub(crate) replicated: bool,
 }
 
 impl Builder {
@@ -282,14 +288,15 @@ impl Builder {
     async fn try_start_at(self, at: CallSite) -> Result<TestEnv, Error> {
         let mode = self.mode.clone().unwrap_or_else(Mode::from_environment);
         let extra = self.files()?;
-        let (resumed, traffic, known, starts) = match self.resumed {
+        let (resumed, traffic, known, starts, renewed) = match self.resumed {
             Some(resumed) => (
                 Some((Embedded::of(resumed.server).rewriting(resumed.rewrite), resumed.clock)),
                 resumed.traffic,
                 resumed.namespace,
                 resumed.starts,
+                Some((resumed.operator, resumed.operator_clock, resumed.replicated)),
             ),
-            None => (None, Traffic::new(), None, 0),
+            None => (None, Traffic::new(), None, 0, None),
         };
         let is_installed = known.is_some();
         let namespace = known.unwrap_or_else(|| {
@@ -322,7 +329,13 @@ impl Builder {
         if control_plane.server().is_none() {
             install::served(&objects, &client).await?;
         }
+        let trace = trace(&control_plane);
+        if let Some(journal) = traffic.journal() {
+            let trace = trace.clone();
+            journal.set_trace(move || trace.count());
+        }
         let env = TestEnv {
+            trace,
             mapper: RestMapper::new(control_plane.admin()),
             control_plane: Some(control_plane),
             operator: self.operator,
@@ -335,6 +348,10 @@ impl Builder {
                 write_budget: self.write_budget,
                 refusals_fail: self.refusals_fail,
                 configure: self.configure,
+                operator_clock: renewed.as_ref().map_or(clock, |(_, clock, _)| *clock),
+                checks_reads: renewed.is_none(),
+                replicated: renewed.as_ref().is_some_and(|(_, _, replicated)| *replicated),
+                renewed: renewed.map(|(operator, _, _)| operator),
                 controllers: match self.nodes {
                     Some(nodes) => self.controllers.nodes(nodes),
                     None => self.controllers,
@@ -345,8 +362,8 @@ impl Builder {
             client,
             namespace,
             traffic,
-            trace: trace(),
             manager: parking_lot::Mutex::new(None),
+            standby: parking_lot::Mutex::new(None),
             controllers: parking_lot::Mutex::new(None),
             started: at,
             starts: AtomicU64::new(starts),
@@ -354,6 +371,9 @@ impl Builder {
         };
         if env.operator.is_some() {
             env.try_start_manager().await?;
+        }
+        if env.settings.replicated {
+            env.start_standby().await?;
         }
         // Started last and not waited for, so that they do not delay the test.
         env.start_controllers()?;

@@ -42,23 +42,53 @@ impl TestEnv {
         if self.manager.lock().is_some() {
             return Ok(());
         }
+        let running = self.new_manager().await?;
+        *self.manager.lock() = Some(running);
+        Ok(())
+    }
+
+    /// Starts a second replica, which waits for the lease of the first.
+    pub(super) async fn start_standby(&self) -> Result<(), Error> {
+        let running = self.new_manager().await?;
+        *self.standby.lock() = Some(running);
+        Ok(())
+    }
+
+    /// The second replica is the manager from now on, if there is one.
+    pub(crate) fn promote_standby(&self) -> bool {
+        let standby = self.standby.lock().take();
+        let is_there = standby.is_some();
+        if is_there {
+            *self.manager.lock() = standby;
+        }
+        is_there
+    }
+
+    /// Whether the operator has webhooks.
+    pub(crate) fn has_webhooks(&self) -> bool {
+        let operator = self.operator.as_ref();
+        operator.is_some_and(|operator| !operator.describe().webhooks.is_empty())
+    }
+
+    async fn new_manager(&self) -> Result<RunningManager, Error> {
         let (Some(operator), Some(installation)) = (&self.operator, &self.installation) else {
             return Err(Error::NoManager);
         };
         let starts = self.starts.fetch_add(1, Ordering::Relaxed);
+        let renewed = self.settings.renewed.as_ref().map(|renewed| renewed());
+        let candidate = format!("replica-{starts}");
         let wanted = ManagerInputs {
-            operator,
+            operator: renewed.as_ref().unwrap_or(operator),
             installation,
             control_plane: self.control_plane()?,
             traffic: &self.traffic,
             trace: &self.trace,
             seed: self.settings.seed.map(|seed| seed.wrapping_add(starts)),
-            clock: self.settings.clock,
+            clock: self.settings.operator_clock,
             configure: &*self.settings.configure,
+            candidate: self.settings.replicated.then_some(&candidate),
         };
-        let running = RunningManager::start(&wanted).await?;
-        *self.manager.lock() = Some(running);
-        Ok(())
+        RunningManager::start(&wanted).await
     }
 
     /// Stops the manager, as when its Pod is deleted: it finishes what it is at. What happens now it will not see.
@@ -131,6 +161,7 @@ impl TestEnv {
         let env = TestEnv {
             client: live(control_plane.admin()).with_clock(self.settings.clock),
             mapper: RestMapper::new(control_plane.admin()),
+            trace: trace(&control_plane),
             control_plane: Some(control_plane),
             operator: self.operator.clone(),
             installation: self.installation.clone(),
@@ -138,8 +169,8 @@ impl TestEnv {
             settings: self.settings.clone(),
             namespace: self.namespace.clone(),
             traffic: Traffic::new(),
-            trace: trace(),
             manager: parking_lot::Mutex::new(None),
+            standby: parking_lot::Mutex::new(None),
             controllers: parking_lot::Mutex::new(None),
             started: self.started,
             starts: AtomicU64::new(0),
@@ -226,6 +257,7 @@ impl Drop for TestEnv {
         };
         drop(self.controllers.lock().take());
         drop(self.manager.lock().take());
+        drop(self.standby.lock().take());
         self.write_audit();
         if let ControlPlane::Existing(existing) = &control_plane {
             clean::remove_later(existing.config(), &self.namespace, self.installed());

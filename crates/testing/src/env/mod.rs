@@ -119,6 +119,8 @@ pub struct TestEnv {
     traffic: Traffic,
     trace: Trace,
     manager: parking_lot::Mutex<Option<RunningManager>>,
+    /// A second replica, which waits for the lease of the first.
+    standby: parking_lot::Mutex<Option<RunningManager>>,
     controllers: parking_lot::Mutex<Option<RunningControllers>>,
     started: CallSite,
     /// How many managers were started: each has random numbers of its own.
@@ -132,10 +134,18 @@ struct Settings {
     seed: Option<u64>,
     /// Of the server, its controllers, the operator and forks: ages are differences between their times.
     clock: Clock,
+    /// Of the operator's machine.
+    operator_clock: Clock,
+    /// Whether each wait looks for reads that timed out; if not, somebody else does in the end.
+    checks_reads: bool,
+    /// Whether managers are replicas that hold an election.
+    replicated: bool,
     deadline: Duration,
     write_budget: u64,
     refusals_fail: bool,
     configure: std::sync::Arc<dyn Fn(Manager) -> Manager + Send + Sync>,
+    /// Makes the operator of each manager, instead of one operator for all.
+    renewed: Option<std::sync::Arc<dyn Fn() -> Operator + Send + Sync>>,
     controllers: Controllers,
     test: String,
 }
@@ -309,6 +319,10 @@ impl TestEnv {
         self.control_plane.as_ref().map_or("stopped", ControlPlane::mode_name)
     }
 
+    pub(crate) fn checks_reads(&self) -> bool {
+        self.settings.checks_reads
+    }
+
     pub(crate) fn refusals_fail(&self) -> bool {
         self.settings.refusals_fail
     }
@@ -369,8 +383,11 @@ impl TestEnv {
 }
 
 /// The trace of an environment.
-fn trace() -> Trace {
-    Trace::bounded(TRACE)
+fn trace(control_plane: &ControlPlane) -> Trace {
+    match control_plane.server().cloned() {
+        Some(server) => Trace::bounded_beside(TRACE, move || server.revision()),
+        None => Trace::bounded(TRACE),
+    }
 }
 
 /// A client that reads from the server and owns what it applies.

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::cluster::Cluster;
 use super::plan::ObjectName;
 
-/// The objects of a cluster in a form in which equal runs are equal.
+/// The objects of a cluster that are not as before the first step, in a form in which equal runs are equal; `null` for those that were
+/// there and are gone.
 pub(super) type State = BTreeMap<ObjectName, Value>;
 
 /// What every write changes, or what says when and by whom something was written.
@@ -41,11 +42,18 @@ pub(super) fn state(cluster: &Cluster) -> State {
     let names = Names::of(cluster);
     let mut generated: BTreeMap<ObjectName, Vec<Value>> = BTreeMap::new();
     let mut state = State::new();
-    for (name, object) in cluster.objects() {
+    // What is as before the first step is as everywhere.
+    for name in cluster.gone() {
+        state.insert(name.clone(), Value::Null);
+    }
+    for (name, object, before) in cluster.changed() {
         if is_of_the_past(name, object) {
             continue;
         }
         let canonical = names.object(object);
+        if before.is_some_and(|before| names.object(before) == canonical) {
+            continue;
+        }
         let family = ObjectName {
             resource: name.resource.clone(),
             name: names.shown(name, object),

@@ -21,6 +21,17 @@ pub struct Cluster {
     namespace: String,
     revision: u64,
     objects: BTreeMap<ObjectName, Arc<Value>>,
+    /// What there was before the first step.
+    base: Arc<BTreeMap<ObjectName, Arc<Value>>>,
+}
+
+/// One write to a cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Followed {
+    pub(super) name: ObjectName,
+    pub(super) before: Option<Arc<Value>>,
+    /// `None`: it is gone.
+    pub(super) after: Option<Arc<Value>>,
 }
 
 impl Cluster {
@@ -54,19 +65,38 @@ impl Cluster {
         self.revision
     }
 
+    /// What is there now was there before everything.
+    pub(super) fn set_base(&mut self) {
+        self.base = Arc::new(self.objects.clone());
+    }
+
+    /// Objects that were written since the first step began, with what they were before it.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (&ObjectName, &Value, Option<&Value>)> {
+        self.objects.iter().filter_map(|(name, object)| {
+            let before = self.base.get(name);
+            let is_unchanged = before.is_some_and(|before| Arc::ptr_eq(before, object));
+            (!is_unchanged).then_some((name, &**object, before.map(|before| &**before)))
+        })
+    }
+
+    /// What was there before the first step, and is gone.
+    pub(super) fn gone(&self) -> impl Iterator<Item = &ObjectName> {
+        self.base.keys().filter(|name| !self.objects.contains_key(*name))
+    }
+
     pub(super) fn objects(&self) -> &BTreeMap<ObjectName, Arc<Value>> {
         &self.objects
     }
 
     /// Goes on to what a server has now, and shows every revision on the way.
-    pub(super) fn follow(&mut self, server: &ApiServer, mut look: impl FnMut(&Cluster)) {
+    pub(super) fn follow(&mut self, server: &ApiServer, mut look: impl FnMut(&Cluster, &Followed)) {
         for change in server.history(self.revision, is_followed) {
-            self.apply(change);
-            look(self);
+            let followed = self.apply(change);
+            look(self, &followed);
         }
     }
 
-    fn apply(&mut self, change: StoredChange) {
+    fn apply(&mut self, change: StoredChange) -> Followed {
         self.revision = change.revision;
         let metadata = &change.object["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default();
@@ -79,11 +109,12 @@ impl Cluster {
             resource: resource_name(&change.group, &change.resource),
             name,
         };
-        if change.deleted {
-            self.objects.remove(&name);
-        } else {
-            self.objects.insert(name, Arc::new(change.object));
-        }
+        let after = (!change.deleted).then(|| Arc::new(change.object));
+        let before = match &after {
+            Some(object) => self.objects.insert(name.clone(), Arc::clone(object)),
+            None => self.objects.remove(&name),
+        };
+        Followed { name, before, after }
     }
 }
 

@@ -59,7 +59,15 @@ pub(super) fn states(step: usize, expected: &State, state: &State) -> Vec<Differ
     let mut found = Vec::new();
     for name in names {
         match (expected.get(name), state.get(name)) {
-            (Some(_), None) => found.push(Difference::new(step, format!("missing {name}"), Vec::new())),
+            // What was there before the first step, and was deleted here or there.
+            (Some(Value::Null), None) => found.push(Difference::new(
+                step,
+                format!("unexpected {name}"),
+                vec!["it should have been deleted".to_owned()],
+            )),
+            (Some(_), None) | (None, Some(Value::Null)) => {
+                found.push(Difference::new(step, format!("missing {name}"), Vec::new()))
+            }
             (None, Some(object)) => {
                 found.push(Difference::new(
                     step,

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_runtime::random::Random;
+
 use super::class::Class;
 use super::observation::{Observation, family};
-use super::plan::{DELAY, Disturbance, Plan};
+use super::plan::{DELAY, Disturbance, Plan, Propagation, Skew};
 use super::spec_plans;
 use super::world;
-use crate::traffic::Strike;
+use crate::traffic::{Lag, Lateness, Strike, WebhookTrouble, WriteAddress};
 
 /// What may happen to a write, the likeliest first.
-const STRIKES: [Strike; 11] = [
+const STRIKES: [Strike; 13] = [
     Strike::CrashAfter,
     Strike::CrashBefore,
+    Strike::TakeOverBlind,
+    Strike::TakeOver,
     Strike::LoseAnswer,
     Strike::Answer(409),
     Strike::Answer(500),
@@ -26,22 +30,45 @@ const STRIKES: [Strike; 11] = [
 
 /// The plans for a step, from a run in which the manager was started before it. Writes that changed nothing are left alone.
 pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTreeSet<String>) -> Vec<Plan> {
-    let plan = |disturbance| Plan {
-        disturbance,
-        step: name.to_owned(),
-        steps: None,
-    };
+    let plan = |disturbance| Plan::new(disturbance, name);
     let writes = run.writes.iter().filter(|write| write.step == step && write.effective);
     let mut plans = Vec::new();
+    let mut rights = BTreeSet::new();
     for write in writes {
         for strike in STRIKES {
             plans.push(plan(Disturbance::Write(strike, write.address.clone())));
         }
-        plans.push(plan(Disturbance::DeleteOwners(write.address.clone())));
+        if run.has_webhooks {
+            for trouble in [WebhookTrouble::Down, WebhookTrouble::Slow] {
+                plans.push(plan(Disturbance::Write(
+                    Strike::Webhooks(trouble),
+                    write.address.clone(),
+                )));
+            }
+        }
+        for propagation in Propagation::ALL {
+            // Without dependents, nothing goes that a later write could miss: once is enough.
+            if propagation != Propagation::Orphan || rights.is_empty() {
+                plans.push(plan(Disturbance::DeleteOwners(propagation, write.address.clone())));
+            }
+        }
+        rights.insert(write.address.right());
     }
+    plans.extend(rights.into_iter().map(|right| plan(Disturbance::Forbid(right))));
+    plans.extend(Skew::ALL.into_iter().map(|skew| plan(Disturbance::Clock(skew))));
+    plans.extend(
+        lags(step, run)
+            .into_iter()
+            .map(|(lag, at)| plan(Disturbance::Late(lag, at))),
+    );
     let Some(boundary) = run.after(step) else {
         return plans;
     };
+    for owner in &boundary.owners {
+        if known.insert(format!("recreate {owner}")) {
+            plans.push(plan(Disturbance::Recreate(owner.clone())));
+        }
+    }
     for made in &boundary.made {
         let Some(object) = boundary.cluster.objects().get(made) else {
             continue;
@@ -74,12 +101,46 @@ pub(super) fn edits(
         return (Vec::new(), 0);
     };
     let (edits, beyond) = spec_plans::edits(boundary, seed, |object| known.insert(format!("edits of {object}")));
-    let plans = edits.into_iter().map(|edit| Plan {
-        disturbance: Disturbance::Spec(edit),
-        step: name.to_owned(),
-        steps: None,
-    });
+    let plans = edits
+        .into_iter()
+        .map(|edit| Plan::new(Disturbance::Spec(edit), name));
     (plans.collect(), beyond)
+}
+
+/// What may come late in a step, and from where on. Of places between which nothing happens that could be late, one is enough.
+fn lags(step: usize, run: &Observation) -> Vec<(Lag, Option<WriteAddress>)> {
+    let changes = run.changes_in(step);
+    let mut lags = Vec::new();
+    for resource in &run.watched {
+        let revisions: Vec<u64> = changes
+            .iter()
+            .filter(|change| change.name.resource == *resource)
+            .map(|change| change.revision)
+            .collect();
+        if revisions.is_empty() {
+            continue;
+        }
+        let lag = |lateness| Lag {
+            resource: resource.clone(),
+            lateness,
+        };
+        lags.push((lag(Lateness::Long), None));
+        lags.push((lag(Lateness::Missed), None));
+        if revisions.len() > 1 {
+            lags.push((lag(Lateness::ByOne), None));
+        }
+        let mut tried = 0;
+        let writes = run.writes.iter().filter(|write| write.step == step && write.effective);
+        for write in writes {
+            let before = revisions.partition_point(|revision| *revision <= write.revision);
+            if before > tried && before < revisions.len() {
+                tried = before;
+                lags.push((lag(Lateness::Long), Some(write.address.clone())));
+                lags.push((lag(Lateness::Missed), Some(write.address.clone())));
+            }
+        }
+    }
+    lags
 }
 
 /// Only plans of these classes, in the order of the classes.
@@ -87,4 +148,40 @@ pub(super) fn of_classes(mut plans: Vec<Plan>, classes: &[Class]) -> Vec<Plan> {
     plans.retain(|plan| classes.contains(&plan.class()));
     plans.sort_by_key(Plan::class);
     plans
+}
+
+/// What happens first in a pair, and what after it.
+const PAIR_FIRST: [Strike; 3] = [Strike::CrashAfter, Strike::LoseAnswer, Strike::Answer(409)];
+const PAIR_SECOND: [Strike; 3] = [Strike::CrashAfter, Strike::LoseAnswer, Strike::Answer(500)];
+
+/// Two disturbances of a step: of a write and of one after it, or of the same write when it is made again. In an order that the seed
+/// decides.
+pub(super) fn pairs(step: usize, name: &str, run: &Observation, random: &Random) -> Vec<Plan> {
+    let writes: Vec<&WriteAddress> = run
+        .writes
+        .iter()
+        .filter(|write| write.step == step && write.effective)
+        .map(|write| &write.address)
+        .collect();
+    let mut plans = Vec::new();
+    for (at, first) in writes.iter().enumerate() {
+        let again = WriteAddress {
+            nth: first.nth + 1,
+            ..(*first).clone()
+        };
+        let seconds = std::iter::once(&again).chain(writes[at + 1..].iter().copied());
+        for second in seconds {
+            for (strike, then) in PAIR_FIRST
+                .iter()
+                .flat_map(|first| PAIR_SECOND.iter().map(move |second| (first, second)))
+            {
+                let mut plan = Plan::new(Disturbance::Write(*strike, (*first).clone()), name);
+                plan.second = Some((*then, second.clone()));
+                plans.push(plan);
+            }
+        }
+    }
+    let mut keyed: Vec<(String, Plan)> = plans.into_iter().map(|plan| (random.uuid(), plan)).collect();
+    keyed.sort_by(|one, other| one.0.cmp(&other.0));
+    keyed.into_iter().map(|(_, plan)| plan).collect()
 }

@@ -39,6 +39,7 @@ pub fn explore(operator: impl Fn() -> Operator + Send + Sync + 'static) -> Explo
         replay: None,
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
         time: None,
+        pairs: None,
         repeats: 2,
         samples: None,
     }
@@ -67,6 +68,7 @@ pub struct Exploration {
     replay: Option<String>,
     jobs: usize,
     time: Option<Duration>,
+    pairs: Option<usize>,
     repeats: usize,
     samples: Option<PathBuf>,
 }
@@ -150,6 +152,13 @@ impl Exploration {
         self
     }
 
+    /// When no single disturbance has shown anything, so many pairs of them are tried, chosen by the seed. Default: none; with a
+    /// [`time`](Self::time), as many as there is time for.
+    pub fn pairs(mut self, most: usize) -> Self {
+        self.pairs = Some(most);
+        self
+    }
+
     /// How often the run without disturbance is made. Two of them that differ have nondeterminism of the operator's own, which is
     /// reported as such. Default: 2.
     pub fn repeats(mut self, repeats: usize) -> Self {
@@ -212,6 +221,7 @@ impl Exploration {
                 jobs: self.jobs,
                 time: self.time,
                 repeats: self.repeats,
+                pairs: self.pairs,
             };
             search(&self.scenario, &extent)
         };

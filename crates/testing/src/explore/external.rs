@@ -54,7 +54,8 @@ pub(super) struct ExternalInstance {
     /// The same as what steps ask for by its type.
     pub(super) system: Arc<dyn Any + Send + Sync>,
     external: Arc<dyn External>,
-    operator: Arc<dyn Fn() -> Operator + Send + Sync>,
+    /// Makes an operator that works with it.
+    pub(super) operator: Arc<dyn Fn() -> Operator + Send + Sync>,
 }
 
 impl ExternalSystem {
@@ -87,11 +88,6 @@ impl ExternalSystem {
 impl ExternalInstance {
     pub(super) fn snapshot(&self) -> Value {
         self.external.snapshot()
-    }
-
-    /// An operator that works with it.
-    pub(super) fn operator(&self) -> Operator {
-        (self.operator)()
     }
 }
 

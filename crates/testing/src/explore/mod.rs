@@ -51,6 +51,7 @@
 //! ```
 
 mod canonical;
+mod checks;
 mod class;
 mod cluster;
 mod command;
@@ -64,7 +65,9 @@ mod outcome_page;
 mod output;
 mod plan;
 mod progress;
+mod repeat;
 mod report;
+mod rest;
 mod rule_values;
 mod run;
 mod samples;
@@ -75,7 +78,9 @@ mod shrink;
 mod spec_edit;
 mod spec_plans;
 mod spec_run;
+mod story;
 mod tried;
+mod truth;
 mod world;
 
 pub use class::Class;

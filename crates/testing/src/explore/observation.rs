@@ -1,16 +1,18 @@
 //! What is seen of a run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use kubewright_apiserver::ApiServer;
+use kubewright_runtime::trace::{Change, TraceRecord};
 use serde_json::Value;
 
 use super::canonical::State;
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Followed};
 use super::compare::Difference;
 use super::plan::ObjectName;
+use super::rest::WriteCounts;
 use crate::traffic::JournaledWrite;
 
 /// The cluster after a step, when it had settled.
@@ -24,6 +26,10 @@ pub(super) struct Boundary {
     pub(super) made: Vec<ObjectName>,
     /// What the steps made and is there.
     pub(super) given: Vec<ObjectName>,
+    /// What the steps made, is there and can be deleted at once.
+    pub(super) owners: Vec<ObjectName>,
+    /// What was written in a minute in which nothing happened.
+    pub(super) at_rest: WriteCounts,
 }
 
 /// A cluster before a step, from which runs begin.
@@ -43,6 +49,18 @@ pub(super) struct Observation {
     pub(super) boundaries: Vec<Boundary>,
     pub(super) first: usize,
     pub(super) writes: Vec<JournaledWrite>,
+    /// The changes of all objects, whoever made them, in order.
+    pub(super) changes: Vec<ClusterChange>,
+    /// What the operator did, in order.
+    pub(super) trace: Vec<Arc<TraceRecord>>,
+    /// The namespace of the test.
+    pub(super) namespace: String,
+    /// The revision at which each step that was taken began.
+    pub(super) began: Vec<u64>,
+    /// The resources that the operator watches.
+    pub(super) watched: BTreeSet<String>,
+    /// Whether the operator has webhooks.
+    pub(super) has_webhooks: bool,
     /// What is wrong whatever the reference did.
     pub(super) problems: Vec<Difference>,
     /// One before each step, if they were asked for.
@@ -54,10 +72,100 @@ pub(super) struct Observation {
 }
 
 impl Observation {
+    /// The changes in a step, by the step's number.
+    pub(super) fn changes_in(&self, step: usize) -> &[ClusterChange] {
+        let at = step.checked_sub(self.first).and_then(|at| self.began.get(at));
+        let (Some(began), Some(after)) = (at, self.after(step)) else {
+            return &[];
+        };
+        let from = self.changes.partition_point(|change| change.revision <= *began);
+        let to = self
+            .changes
+            .partition_point(|change| change.revision <= after.cluster.revision());
+        self.changes.get(from..to).unwrap_or_default()
+    }
+
+    /// The number of the step in which a revision was written.
+    pub(super) fn step_at(&self, revision: u64) -> Option<usize> {
+        let begun = self.began.iter().filter(|began| **began < revision).count();
+        begun.checked_sub(1).map(|at| self.first + at)
+    }
+
+    /// Forgets all but that it was a run.
+    pub(super) fn forget(&mut self) {
+        *self = Observation {
+            first: self.first,
+            reached: self.reached,
+            ..Observation::default()
+        };
+    }
+
     /// The boundary after a step, by the step's number.
     pub(super) fn after(&self, step: usize) -> Option<&Boundary> {
         self.boundaries.get(step.checked_sub(self.first)?)
     }
+}
+
+/// A change of an object.
+#[derive(Clone, Debug)]
+pub(super) struct ClusterChange {
+    pub(super) revision: u64,
+    pub(super) name: ObjectName,
+    pub(super) group: String,
+    pub(super) kind: String,
+    /// `namespace/name`.
+    pub(super) key: String,
+    pub(super) what: Change,
+    /// Who wrote it, if that is known.
+    pub(super) by: Option<String>,
+}
+
+impl ClusterChange {
+    pub(super) fn of(revision: u64, followed: &Followed) -> Self {
+        let what = match (&followed.before, &followed.after) {
+            (_, None) => Change::Deleted,
+            (None, Some(_)) => Change::Created,
+            (Some(_), Some(_)) => Change::Updated,
+        };
+        let none = Value::Null;
+        let object = followed
+            .after
+            .as_deref()
+            .or(followed.before.as_deref())
+            .unwrap_or(&none);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let version = text(&object["apiVersion"]);
+        let (namespace, name) = (
+            text(&object["metadata"]["namespace"]),
+            text(&object["metadata"]["name"]),
+        );
+        ClusterChange {
+            revision,
+            name: followed.name.clone(),
+            group: version.split_once('/').map_or("", |(group, _)| group).to_owned(),
+            kind: text(&object["kind"]),
+            key: if namespace.is_empty() {
+                name
+            } else {
+                format!("{namespace}/{name}")
+            },
+            what,
+            by: followed.after.as_deref().and_then(newest_manager),
+        }
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.what == Change::Deleted
+    }
+}
+
+/// Who wrote an object last.
+fn newest_manager(object: &Value) -> Option<String> {
+    let entries = object["metadata"]["managedFields"].as_array()?;
+    let newest = entries
+        .iter()
+        .max_by_key(|entry| entry["time"].as_str().unwrap_or_default().to_owned())?;
+    newest["manager"].as_str().map(str::to_owned)
 }
 
 /// Who made which objects.
@@ -67,6 +175,10 @@ pub(super) struct Ledger {
     before: BTreeSet<ObjectName>,
     /// What the operator made, generated names as `prefix*`.
     made: BTreeSet<ObjectName>,
+    /// Whose status the operator wrote.
+    statuses: BTreeSet<ObjectName>,
+    /// The metadata with which objects were created.
+    created: BTreeMap<ObjectName, Value>,
     had_owners: bool,
 }
 
@@ -81,6 +193,14 @@ impl Ledger {
     /// Learns from writes and from the cluster after them.
     pub(super) fn learn(&mut self, writes: &[JournaledWrite], cluster: &Cluster) {
         for write in writes {
+            if write.effective
+                && let Some(resource) = write.address.resource.strip_suffix("/status")
+            {
+                self.statuses.insert(ObjectName {
+                    resource: resource.to_owned(),
+                    name: write.address.name.clone(),
+                });
+            }
             let created = write.effective && (write.address.verb == "create" || write.code == Some(201));
             if created && !write.address.resource.contains('/') {
                 self.made.insert(ObjectName {
@@ -91,6 +211,16 @@ impl Ledger {
         }
         let has_owners = self.owners(cluster).next().is_some();
         self.had_owners |= has_owners;
+    }
+
+    /// Learns how an object was when it was created.
+    pub(super) fn learn_created(&mut self, name: &ObjectName, object: &Value) {
+        self.created.insert(name.clone(), object["metadata"].clone());
+    }
+
+    /// The metadata with which an object was created.
+    pub(super) fn created(&self, name: &ObjectName) -> Option<&Value> {
+        self.created.get(name)
     }
 
     /// What the steps made.
@@ -104,6 +234,11 @@ impl Ledger {
         let objects = cluster.objects().iter();
         let made = objects.filter(|(name, object)| self.made.contains(&family(name, object)));
         made.map(|(name, _)| name)
+    }
+
+    /// Whether the operator wrote the status of an object.
+    pub(super) fn has_status_of_the_operator(&self, name: &ObjectName) -> bool {
+        self.statuses.contains(name)
     }
 
     /// What the operator made, and is still there although all that the steps made is gone.

@@ -4,12 +4,17 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::class::Class;
 use super::spec_edit::SpecEdit;
-use crate::traffic::{Strike, WriteAddress};
+use crate::traffic::{Lag, Lateness, Right, Strike, WebhookTrouble, WriteAddress};
 
 /// How long a write is delayed.
 pub(super) const DELAY: Duration = Duration::from_secs(5);
+
+/// How far a clock is off.
+const HOUR: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 
 /// What a run does that the reference does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +23,16 @@ pub(super) enum Disturbance {
     Restart,
     /// Something happens to a write of the step.
     Write(Strike, WriteAddress),
+    /// Events are late from a write of the step on, or from its beginning.
+    Late(Lag, Option<WriteAddress>),
+    /// An object that a step made is deleted and made again after the step, and the operator sees it as one change.
+    Recreate(ObjectName),
     /// What the steps made is deleted right after a write of the step.
-    DeleteOwners(WriteAddress),
+    DeleteOwners(Propagation, WriteAddress),
+    /// The role has no right to this verb and resource, until the step has settled.
+    Forbid(Right),
+    /// The clock of the operator's machine shows another time than the server's.
+    Clock(Skew),
     /// An object that the operator made is deleted after the step.
     Delete(ObjectName),
     /// An object that the operator made is edited after the step.
@@ -30,6 +43,63 @@ pub(super) enum Disturbance {
     Spec(SpecEdit),
     /// The step makes an object as if it had been edited already: what an edit is compared with.
     CreatedSo(SpecEdit),
+}
+
+/// What happens to the dependents of what is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+impl Propagation {
+    pub(super) const ALL: [Propagation; 3] = [Propagation::Background, Propagation::Foreground, Propagation::Orphan];
+
+    /// The policy's name in the API.
+    pub(super) fn policy(self) -> &'static str {
+        match self {
+            Propagation::Background => "Background",
+            Propagation::Foreground => "Foreground",
+            Propagation::Orphan => "Orphan",
+        }
+    }
+
+    /// How a plan begins that deletes so.
+    fn words(self) -> &'static str {
+        match self {
+            Propagation::Background => "delete owners after ",
+            Propagation::Foreground => "delete owners in the foreground after ",
+            Propagation::Orphan => "delete owners without dependents after ",
+        }
+    }
+}
+
+/// How far a clock is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Skew {
+    Ahead,
+    Behind,
+}
+
+impl Skew {
+    pub(super) const ALL: [Skew; 2] = [Skew::Ahead, Skew::Behind];
+
+    fn words(self) -> &'static str {
+        match self {
+            Skew::Ahead => "clock an hour ahead",
+            Skew::Behind => "clock an hour behind",
+        }
+    }
+
+    /// The time that such a clock shows.
+    pub(super) fn of(self, now: Timestamp) -> Timestamp {
+        let shown = match self {
+            Skew::Ahead => now.checked_add(HOUR),
+            Skew::Behind => now.checked_sub(HOUR),
+        };
+        shown.unwrap_or(now)
+    }
 }
 
 /// An object as plans name it: resource with group, and name (with its namespace, if that is not the test's).
@@ -50,18 +120,39 @@ impl fmt::Display for ObjectName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) disturbance: Disturbance,
+    /// Something that happens to another write of the step as well.
+    pub(super) second: Option<(Strike, WriteAddress)>,
     pub(super) step: String,
     pub(super) steps: Option<Vec<String>>,
 }
 
 impl Plan {
+    pub(super) fn new(disturbance: Disturbance, step: &str) -> Self {
+        Plan {
+            disturbance,
+            second: None,
+            step: step.to_owned(),
+            steps: None,
+        }
+    }
+
     pub(super) fn class(&self) -> Class {
+        if self.second.is_some() {
+            return Class::Pairs;
+        }
         match &self.disturbance {
             Disturbance::Restart => Class::Restart,
-            Disturbance::Write(Strike::CrashBefore | Strike::CrashAfter, _) => Class::Crash,
+            Disturbance::Write(
+                Strike::CrashBefore | Strike::CrashAfter | Strike::TakeOver | Strike::TakeOverBlind,
+                _,
+            ) => Class::Crash,
+            Disturbance::Write(Strike::Webhooks(_), _) => Class::Webhooks,
             Disturbance::Write(Strike::DropWatches | Strike::ExpireWatches, _) => Class::Watches,
             Disturbance::Write(..) => Class::Requests,
-            Disturbance::DeleteOwners(_) | Disturbance::Delete(_) | Disturbance::Edit(_) | Disturbance::Foreign(_) => {
+            Disturbance::Late(..) | Disturbance::Recreate(_) => Class::Staleness,
+            Disturbance::Forbid(_) => Class::Rights,
+            Disturbance::Clock(_) => Class::Clock,
+            Disturbance::DeleteOwners(..) | Disturbance::Delete(_) | Disturbance::Edit(_) | Disturbance::Foreign(_) => {
                 Class::World
             }
             Disturbance::Spec(_) | Disturbance::CreatedSo(_) => Class::Edits,
@@ -72,7 +163,7 @@ impl Plan {
     pub(super) fn changes_the_end(&self) -> bool {
         matches!(
             self.disturbance,
-            Disturbance::DeleteOwners(_) | Disturbance::Foreign(_) | Disturbance::CreatedSo(_)
+            Disturbance::DeleteOwners(..) | Disturbance::Foreign(_) | Disturbance::CreatedSo(_)
         )
     }
 
@@ -81,11 +172,40 @@ impl Plan {
         self.changes_the_end() || matches!(self.disturbance, Disturbance::Spec(_))
     }
 
-    /// The write at which something happens.
-    pub(super) fn strike(&self) -> Option<(WriteAddress, Strike)> {
-        match &self.disturbance {
+    /// Whether there are two replicas of the operator.
+    pub(super) fn needs_replicas(&self) -> bool {
+        matches!(
+            self.disturbance,
+            Disturbance::Write(Strike::TakeOver | Strike::TakeOverBlind, _)
+        )
+    }
+
+    /// Whether what the operator made may stay without an owner.
+    pub(super) fn leaves_orphans(&self) -> bool {
+        matches!(self.disturbance, Disturbance::DeleteOwners(Propagation::Orphan, _))
+    }
+
+    /// The writes at which something happens.
+    pub(super) fn strikes(&self) -> Vec<(WriteAddress, Strike)> {
+        let first = match &self.disturbance {
             Disturbance::Write(strike, address) => Some((address.clone(), *strike)),
-            Disturbance::DeleteOwners(address) => Some((address.clone(), Strike::Pause)),
+            Disturbance::DeleteOwners(_, address) => Some((address.clone(), Strike::Pause)),
+            Disturbance::Late(_, Some(address)) => Some((address.clone(), Strike::Lag)),
+            _ => None,
+        };
+        let second = self.second.iter().map(|(strike, address)| (address.clone(), *strike));
+        first.into_iter().chain(second).collect()
+    }
+
+    /// Whether reads may time out that wait for what was written before.
+    pub(super) fn makes_reads_late(&self) -> bool {
+        self.class() == Class::Staleness || matches!(self.disturbance, Disturbance::Write(Strike::TakeOverBlind, _))
+    }
+
+    /// What is late.
+    pub(super) fn lag(&self) -> Option<&Lag> {
+        match &self.disturbance {
+            Disturbance::Late(lag, _) => Some(lag),
             _ => None,
         }
     }
@@ -97,20 +217,19 @@ impl fmt::Display for Plan {
         match &self.disturbance {
             Disturbance::Restart => write!(f, "restart before step {step}")?,
             Disturbance::Write(strike, at) => {
-                match strike {
-                    Strike::CrashBefore => write!(f, "crash before {at}")?,
-                    Strike::CrashAfter => write!(f, "crash after {at}")?,
-                    Strike::Answer(code) => write!(f, "answer {code} to {at}")?,
-                    Strike::LoseAnswer => write!(f, "lose the answer to {at}")?,
-                    Strike::Unreachable => write!(f, "no connection for {at}")?,
-                    Strike::Delay(_) => write!(f, "delay {at}")?,
-                    Strike::DropWatches => write!(f, "drop watches at {at}")?,
-                    Strike::ExpireWatches => write!(f, "expire watches at {at}")?,
-                    Strike::Pause => write!(f, "pause after {at}")?,
+                write_strike(f, *strike, at)?;
+                if let Some((strike, at)) = &self.second {
+                    f.write_str(" and ")?;
+                    write_strike(f, *strike, at)?;
                 }
                 write!(f, " in step {step}")?;
             }
-            Disturbance::DeleteOwners(at) => write!(f, "delete owners after {at} in step {step}")?,
+            Disturbance::Late(lag, None) => write!(f, "{lag} in step {step}")?,
+            Disturbance::Late(lag, Some(at)) => write!(f, "{lag} from {at} in step {step}")?,
+            Disturbance::Recreate(object) => write!(f, "recreate {object} after step {step}")?,
+            Disturbance::DeleteOwners(propagation, at) => write!(f, "{}{at} in step {step}", propagation.words())?,
+            Disturbance::Forbid(right) => write!(f, "forbid {right} in step {step}")?,
+            Disturbance::Clock(skew) => write!(f, "{} in step {step}", skew.words())?,
             Disturbance::Delete(object) => write!(f, "delete {object} after step {step}")?,
             Disturbance::Edit(object) => write!(f, "edit {object} after step {step}")?,
             Disturbance::Foreign(object) => write!(f, "foreign {object} before step {step}")?,
@@ -121,6 +240,25 @@ impl fmt::Display for Plan {
             Some(steps) => write!(f, " of {}", steps.join(", ")),
             None => Ok(()),
         }
+    }
+}
+
+fn write_strike(f: &mut fmt::Formatter<'_>, strike: Strike, at: &WriteAddress) -> fmt::Result {
+    match strike {
+        Strike::CrashBefore => write!(f, "crash before {at}"),
+        Strike::CrashAfter => write!(f, "crash after {at}"),
+        Strike::Answer(code) => write!(f, "answer {code} to {at}"),
+        Strike::LoseAnswer => write!(f, "lose the answer to {at}"),
+        Strike::Unreachable => write!(f, "no connection for {at}"),
+        Strike::Delay(_) => write!(f, "delay {at}"),
+        Strike::DropWatches => write!(f, "drop watches at {at}"),
+        Strike::ExpireWatches => write!(f, "expire watches at {at}"),
+        Strike::Pause => write!(f, "pause after {at}"),
+        Strike::Lag => write!(f, "lag from {at}"),
+        Strike::TakeOver => write!(f, "take over after {at}"),
+        Strike::TakeOverBlind => write!(f, "take over blindly after {at}"),
+        Strike::Webhooks(WebhookTrouble::Down) => write!(f, "webhooks down at {at}"),
+        Strike::Webhooks(WebhookTrouble::Slow) => write!(f, "webhooks slow at {at}"),
     }
 }
 
@@ -151,9 +289,18 @@ impl FromStr for Plan {
             Some((step, steps)) => (step, Some(steps.split(", ").map(str::to_owned).collect())),
             None => (rest, None),
         };
-        let disturbance = disturbance(what, place.trim()).ok_or_else(|| error("what happens is not known"))?;
+        let unknown = || error("what happens is not known");
+        // Names of objects have no spaces.
+        let (what, second) = match what.split_once(" and ") {
+            Some((first, second)) => match disturbance(second, "in step").ok_or_else(unknown)? {
+                Disturbance::Write(strike, address) => (first, Some((strike, address))),
+                _ => return Err(error("only writes are disturbed twice")),
+            },
+            None => (what, None),
+        };
         Ok(Plan {
-            disturbance,
+            disturbance: disturbance(what, place.trim()).ok_or_else(unknown)?,
+            second,
             step: step.to_owned(),
             steps,
         })
@@ -173,18 +320,34 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
         "before step" if what == "restart" => return Some(Disturbance::Restart),
         "before step" => return Some(Disturbance::Foreign(object(what.strip_prefix("foreign ")?)?)),
         "after step" => {
-            if let Some(rest) = what.strip_prefix("change ") {
-                return SpecEdit::parse(rest).map(Disturbance::Spec);
-            }
-            return match what.strip_prefix("delete ") {
-                Some(rest) => Some(Disturbance::Delete(object(rest)?)),
-                None => Some(Disturbance::Edit(object(what.strip_prefix("edit ")?)?)),
+            let (verb, rest) = what.split_once(' ')?;
+            return match verb {
+                "change" => SpecEdit::parse(rest).map(Disturbance::Spec),
+                "delete" => Some(Disturbance::Delete(object(rest)?)),
+                "edit" => Some(Disturbance::Edit(object(rest)?)),
+                "recreate" => Some(Disturbance::Recreate(object(rest)?)),
+                _ => None,
             };
         }
         _ => {}
     }
-    if let Some(rest) = what.strip_prefix("delete owners after ") {
-        return Some(Disturbance::DeleteOwners(address(rest)?));
+    if let Some(rest) = what.strip_prefix("events of ") {
+        return late(rest);
+    }
+    for propagation in Propagation::ALL {
+        if let Some(rest) = what.strip_prefix(propagation.words()) {
+            return Some(Disturbance::DeleteOwners(propagation, address(rest)?));
+        }
+    }
+    if let Some(skew) = Skew::ALL.into_iter().find(|skew| skew.words() == what) {
+        return Some(Disturbance::Clock(skew));
+    }
+    if let Some(rest) = what.strip_prefix("forbid ") {
+        let (verb, resource) = rest.split_once(' ')?;
+        return Some(Disturbance::Forbid(Right {
+            verb: verb.to_owned(),
+            resource: resource.to_owned(),
+        }));
     }
     if let Some(rest) = what.strip_prefix("answer ") {
         let (code, rest) = rest.split_once(" to ")?;
@@ -194,6 +357,10 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
         ("crash before ", Strike::CrashBefore),
         ("crash after ", Strike::CrashAfter),
         ("lose the answer to ", Strike::LoseAnswer),
+        ("take over after ", Strike::TakeOver),
+        ("take over blindly after ", Strike::TakeOverBlind),
+        ("webhooks down at ", Strike::Webhooks(WebhookTrouble::Down)),
+        ("webhooks slow at ", Strike::Webhooks(WebhookTrouble::Slow)),
         ("no connection for ", Strike::Unreachable),
         ("delay ", Strike::Delay(DELAY)),
         ("drop watches at ", Strike::DropWatches),
@@ -203,6 +370,22 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
         .iter()
         .find_map(|(words, strike)| Some((what.strip_prefix(words)?, *strike)))?;
     Some(Disturbance::Write(strike, address(rest)?))
+}
+
+/// `configmaps late by one from create configmaps/x #1`
+fn late(text: &str) -> Option<Disturbance> {
+    let (what, at) = match text.split_once(" from ") {
+        Some((what, at)) => (what, Some(address(at)?)),
+        None => (text, None),
+    };
+    let (resource, words) = what.split_once(' ')?;
+    let all = [Lateness::ByOne, Lateness::Long, Lateness::Missed];
+    let lateness = all.into_iter().find(|lateness| lateness.to_string() == words)?;
+    let lag = Lag {
+        resource: resource.to_owned(),
+        lateness,
+    };
+    Some(Disturbance::Late(lag, at))
 }
 
 /// `create configmaps/x #1`
@@ -235,6 +418,20 @@ mod tests {
             "drop watches at create configmaps/x #1 in step create",
             "expire watches at create configmaps/x #1 in step create",
             "delete owners after create configmaps/x #1 in step create",
+            "delete owners in the foreground after create configmaps/x #1 in step create",
+            "delete owners without dependents after create configmaps/x #1 in step create",
+            "forbid update apps.example.com/status in step create",
+            "clock an hour ahead in step create",
+            "take over after create configmaps/x #1 in step create",
+            "take over blindly after create configmaps/x #1 in step create",
+            "webhooks down at create configmaps/x #1 in step create",
+            "webhooks slow at create configmaps/x #1 in step create",
+            "clock an hour behind in step create of create, delete",
+            "events of deployments.apps late by one in step create",
+            "events of configmaps late from create configmaps/x #1 in step create of create",
+            "events of configmaps missed from patch apps.example.com/status/x #2 in step create",
+            "recreate apps.example.com/x after step create",
+            "crash after create configmaps/x #1 and lose the answer to create configmaps/x #2 in step create",
             "delete configmaps/x after step create",
             "edit deployments.apps/web after step create of create",
             "foreign configmaps/x before step create",

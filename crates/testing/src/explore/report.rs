@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use super::class::Class;
-use super::plan::Disturbance;
 use super::search::{Finding, Search};
-use crate::traffic::{JournaledWrite, Strike};
 
 /// How many findings are told.
 pub(super) const MOST_FINDINGS: usize = 5;
-/// How many writes of a step are told.
-const MOST_WRITES: usize = 30;
 
 /// What an exploration has tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,65 +100,17 @@ pub(super) fn story(search: &Search, finding: &Finding) -> String {
         let _ = write!(text, "\n     {detail}");
     }
     text.push_str("\n   what happened:");
-    let mut last = None;
-    for write in finding
-        .writes
-        .iter()
-        .filter(|write| write.step != usize::MAX)
-        .take(MOST_WRITES)
-    {
-        if last != Some(write.step) {
-            tell_before(&mut text, finding, step(write.step));
-            let _ = write!(text, "\n     step {}", step(write.step));
-            last = Some(write.step);
-        }
-        let _ = write!(text, "\n       {}", line(write));
+    for line in &finding.story {
+        let _ = write!(text, "\n     {line}");
     }
-    if last.is_none() {
+    if finding.story.is_empty() {
         text.push_str("\n     the operator wrote nothing");
     }
-    if finding.writes.len() > MOST_WRITES {
-        let _ = write!(text, "\n       … {} more writes", finding.writes.len() - MOST_WRITES);
-    }
     if let Some(plan) = &finding.plan {
-        if let Disturbance::Delete(_) | Disturbance::Edit(_) | Disturbance::Spec(_) = plan.disturbance {
-            let _ = write!(text, "\n     ⚡ {plan}");
-        }
         if finding.others > 0 {
             let _ = write!(text, "\n   {} other plans show the same", finding.others);
         }
         let _ = write!(text, "\n   again: .replay({:?})", plan.to_string());
     }
     text
-}
-
-fn tell_before(text: &mut String, finding: &Finding, step: &str) {
-    let Some(plan) = &finding.plan else { return };
-    if plan.step == step && matches!(plan.disturbance, Disturbance::Restart | Disturbance::Foreign(_)) {
-        let _ = write!(text, "\n     ⚡ {plan}");
-    }
-}
-
-/// A write with its answer, and what happened to it.
-fn line(write: &JournaledWrite) -> String {
-    let address = &write.address;
-    let answer = match write.code {
-        Some(code) if write.effective || !(200..300).contains(&code) => format!("→ {code}"),
-        Some(code) => format!("→ {code}, nothing changed"),
-        None => "→ no answer".to_owned(),
-    };
-    match write.strike {
-        None => format!("{address} {answer}"),
-        Some(Strike::CrashBefore) => format!("{address} ⚡ the process ends before it is sent, and starts again"),
-        Some(Strike::CrashAfter) => {
-            format!("{address} {answer} ⚡ the process ends before it has the answer, and starts again")
-        }
-        Some(Strike::LoseAnswer) => format!("{address} {answer} ⚡ the answer gets lost"),
-        Some(Strike::Unreachable) => format!("{address} ⚡ the connection breaks, the server does not see it"),
-        Some(Strike::Answer(code)) => format!("{address} ⚡ the answer is {code}, the server does not see it"),
-        Some(Strike::Delay(by)) => format!("{address} {answer} ⚡ {by:?} late"),
-        Some(Strike::DropWatches) => format!("{address} {answer} ⚡ all watches end"),
-        Some(Strike::ExpireWatches) => format!("{address} {answer} ⚡ all watches end with 410 Gone"),
-        Some(Strike::Pause) => format!("{address} {answer} ⚡ then somebody deletes what the steps made"),
-    }
 }

@@ -17,24 +17,24 @@ use super::canonical;
 use super::cluster::Cluster;
 use super::compare::{self, Difference};
 use super::external::ExternalInstance;
-use super::observation::{Boundary, Checkpoint, Ledger, Observation};
-use super::plan::{Disturbance, ObjectName, Plan};
+use super::observation::{Boundary, Checkpoint, ClusterChange, Ledger, Observation};
+use super::plan::{Disturbance, ObjectName, Plan, Propagation};
+use super::rest;
 use super::scenario::Scenario;
 use super::spec_run;
+use super::truth;
 use super::world;
 use crate::env::{Resumed, SEEDED_EPOCH};
 use crate::fail::QUIET_THREAD;
-use crate::traffic::{Journal, Signal, Traffic};
+use crate::traffic::{Journal, Lag, Lateness, Signal, Traffic};
 use crate::{Error, TestEnv, TestRuntime};
 
 /// How much time passes after each step, so that what an operator does later is seen.
-const REST: Duration = Duration::from_mins(1);
+pub(super) const REST: Duration = Duration::from_mins(1);
 /// How long a disturbed run may take to come to where the reference is.
 const PATIENCE: Duration = Duration::from_mins(10);
 /// How often it is looked whether it has.
 const LOOK: Duration = Duration::from_secs(30);
-/// So many writes of one object while nothing happens are too many.
-const MOST_WRITES_AT_REST: usize = 5;
 
 /// What a run is asked for.
 pub(super) struct RunRequest<'a> {
@@ -113,16 +113,19 @@ async fn drive(request: &RunRequest<'_>) -> Observation {
 
 pub(super) struct Run<'a> {
     request: &'a RunRequest<'a>,
-    env: Arc<TestEnv>,
+    pub(super) env: Arc<TestEnv>,
     server: ApiServer,
     signals: UnboundedReceiver<Signal>,
-    cluster: Cluster,
-    ledger: Ledger,
+    pub(super) cluster: Cluster,
+    pub(super) ledger: Ledger,
     problems: Vec<Difference>,
     /// The step that is taken.
     step: usize,
     reached: bool,
-    foreign: Option<(ObjectName, Value)>,
+    changes: Vec<ClusterChange>,
+    /// How many writes the ledger knows for good.
+    learned: usize,
+    pub(super) foreign: Option<(ObjectName, Value)>,
     refused_edit: Option<usize>,
     /// Whether the object that a plan changes was created.
     is_created_so: Option<Arc<AtomicBool>>,
@@ -148,6 +151,12 @@ impl<'a> Run<'a> {
             }
             _ => (None, None),
         };
+        let snapshot = request.from.and_then(|(_, from)| from.external.as_ref());
+        let external = scenario.external.as_ref().map(|external| external.start(snapshot));
+        let operator = match &external {
+            Some(external) => Arc::clone(&external.operator),
+            None => Arc::clone(&scenario.operator),
+        };
         let revision = server.clone();
         let (journal, signals) = Journal::new(move || revision.revision());
         let resumed = Resumed {
@@ -159,16 +168,16 @@ impl<'a> Run<'a> {
             starts: request
                 .from
                 .map_or(0, |(first, _)| u64::try_from(first).unwrap_or_default() + 1),
+            operator: Arc::clone(&operator),
+            operator_clock: match request.plan.map(|plan| &plan.disturbance) {
+                Some(Disturbance::Clock(skew)) => Clock::starting_at(skew.of(now)),
+                _ => clock,
+            },
+            replicated: request.plan.is_some_and(Plan::needs_replicas),
         };
         let builder = (scenario.environment)(TestEnv::builder());
-        let snapshot = request.from.and_then(|(_, from)| from.external.as_ref());
-        let external = scenario.external.as_ref().map(|external| external.start(snapshot));
-        let operator = match &external {
-            Some(external) => external.operator(),
-            None => (scenario.operator)(),
-        };
         let builder = builder
-            .operator(operator)
+            .operator(operator())
             .external(external.as_ref().map(|external| Arc::clone(&external.system)))
             .seed(scenario.seed)
             .tolerate_refusals();
@@ -187,6 +196,8 @@ impl<'a> Run<'a> {
             step: request.first(),
             reached: request.plan.is_none(),
             foreign: None,
+            changes: Vec::new(),
+            learned: 0,
             refused_edit: None,
             is_created_so,
             external,
@@ -196,7 +207,10 @@ impl<'a> Run<'a> {
         run.follow();
         run.ledger = match request.from {
             Some((_, from)) => from.ledger.clone(),
-            None => Ledger::new(&run.cluster),
+            None => {
+                run.cluster.set_base();
+                Ledger::new(&run.cluster)
+            }
         };
         Ok(run)
     }
@@ -210,6 +224,7 @@ impl<'a> Run<'a> {
             if self.request.keep_checkpoints {
                 observation.checkpoints.push(self.checkpoint());
             }
+            observation.began.push(self.cluster.revision());
             let is_disturbed = self.plan_of_step().is_some();
             self.take_step().await;
             let boundary = self.boundary().await;
@@ -225,10 +240,22 @@ impl<'a> Run<'a> {
         if panics > 0.0 {
             self.problem("a reconcile panicked", Vec::new());
         }
+        // A cache that is behind because of the plan may fail reads; they are tried again.
+        let may_be_late = self.request.plan.is_some_and(Plan::makes_reads_late);
+        if let Err(error) = self.env.check_reads()
+            && !may_be_late
+        {
+            self.problem("a read times out", vec![error.text()]);
+        }
         for refusal in self.env.take_refusals() {
             self.problem(format!("refused: {}", refusal.rbac), vec![refusal.message]);
         }
         observation.writes = self.journal().writes();
+        observation.changes = std::mem::take(&mut self.changes);
+        observation.trace = self.env.trace().records();
+        self.env.namespace().clone_into(&mut observation.namespace);
+        observation.has_webhooks = self.env.has_webhooks();
+        observation.watched = self.env.traffic().watched();
         observation.problems = self.problems;
         observation.reached = self.reached;
         observation.refused_edit = self.refused_edit;
@@ -259,12 +286,12 @@ impl<'a> Run<'a> {
         self.follow();
     }
 
-    fn journal(&self) -> &Journal {
+    pub(super) fn journal(&self) -> &Journal {
         let journal = self.env.traffic().journal();
         journal.expect("the traffic of a run has a journal")
     }
 
-    fn problem(&mut self, name: impl Into<String>, details: Vec<String>) {
+    pub(super) fn problem(&mut self, name: impl Into<String>, details: Vec<String>) {
         let difference = Difference::new(self.step, name, details);
         if self.problems.iter().all(|problem| problem.name != difference.name) {
             self.problems.push(difference);
@@ -303,9 +330,16 @@ impl<'a> Run<'a> {
         if let Some(Disturbance::Foreign(name)) = plan.map(|plan| &plan.disturbance) {
             self.make_foreign(name).await;
         }
-        let strike = plan.and_then(Plan::strike);
-        let is_armed = strike.is_some();
-        self.journal().begin_step(self.step, strike);
+        let strikes = plan.map(Plan::strikes).unwrap_or_default();
+        let is_armed = !strikes.is_empty();
+        if let Some(Disturbance::Forbid(right)) = plan.map(|plan| &plan.disturbance) {
+            self.journal().forbid(right.clone());
+        }
+        let lag = plan.and_then(Plan::lag).cloned();
+        self.journal().begin_step(self.step, strikes, lag.clone());
+        if !is_armed && let Some(lag) = lag {
+            self.env.traffic().lags().begin(lag);
+        }
         let action = (self.request.scenario.steps[self.step].action)(Arc::clone(&self.env));
         let (done, _) = self.guarded(AssertUnwindSafe(action).catch_unwind()).await;
         if let Err(panic) = done {
@@ -317,7 +351,9 @@ impl<'a> Run<'a> {
         }
         self.follow();
         match plan.map(|plan| &plan.disturbance) {
-            Some(Disturbance::Restart) => self.reached = true,
+            Some(Disturbance::Restart | Disturbance::Clock(_)) => self.reached = true,
+            Some(Disturbance::Late(..)) => self.reached = self.env.traffic().lags().has_held(),
+            Some(Disturbance::Recreate(name)) => self.recreate(name).await,
             Some(Disturbance::Delete(name)) => {
                 if let Some((name, object)) = world::find(&self.cluster, name) {
                     self.reached = world::delete(&self.server, name, object).await;
@@ -339,7 +375,11 @@ impl<'a> Run<'a> {
                 self.pass(REST).await;
                 self.settle(None).await;
                 self.check_foreign();
-                self.delete_owners().await;
+                self.delete_owners(Propagation::Background).await;
+            }
+            Some(Disturbance::Forbid(_)) => {
+                self.pass(REST).await;
+                self.reached = self.journal().permit() > 0;
             }
             _ => {}
         }
@@ -352,16 +392,16 @@ impl<'a> Run<'a> {
         self.pass(REST).await;
         let reference = self.request.reference.and_then(|reference| reference.after(self.step));
         let ends_elsewhere = self.plan_of_step().is_some_and(Plan::changes_the_end) || self.refused_edit.is_some();
-        let failing = self.settle(reference.filter(|_| !ends_elsewhere)).await;
-        if reference.is_none() || self.request.plan.is_none() {
-            self.check_rest(before);
-        }
+        let expected = reference.filter(|_| !ends_elsewhere);
+        let failing = self.settle(expected).await;
         self.follow();
         self.check_foreign();
+        let may_leave = self.request.plan.is_some_and(Plan::leaves_orphans);
         let left: Vec<String> = self
             .ledger
             .left_behind(&self.cluster)
             .iter()
+            .filter(|_| !may_leave)
             .map(ToString::to_string)
             .collect();
         for name in left {
@@ -370,7 +410,7 @@ impl<'a> Run<'a> {
                 vec!["all that the steps made is gone".to_owned()],
             );
         }
-        Boundary {
+        let mut boundary = Boundary {
             state: self.state(),
             made: self.ledger.made(&self.cluster).cloned().collect(),
             given: self
@@ -378,14 +418,26 @@ impl<'a> Run<'a> {
                 .owners(&self.cluster)
                 .map(|(name, _)| name.clone())
                 .collect(),
+            owners: self.owners_without_finalizers(),
             cluster: self.cluster.clone(),
             failing,
+            at_rest: self
+                .journal()
+                .read(|writes| rest::count(writes.get(before..).unwrap_or_default())),
+        };
+        // Where a run is not as the reference, that is what is told of it.
+        let is_as_expected = expected.is_none_or(|expected| expected.state == boundary.state);
+        if self.problems.is_empty() && boundary.failing.is_empty() && is_as_expected {
+            self.check_generations();
+            self.check_rest(&mut boundary, reference).await;
+            self.check_again().await;
         }
+        boundary
     }
 
     /// Waits until nothing moves and nothing is retried; if there is a boundary to come to, until it is reached. Returns what fails
     /// on and on.
-    async fn settle(&mut self, expected: Option<&Boundary>) -> Vec<String> {
+    pub(super) async fn settle(&mut self, expected: Option<&Boundary>) -> Vec<String> {
         let began = Instant::now();
         loop {
             let env = Arc::clone(&self.env);
@@ -417,7 +469,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lets time pass, unless the operator writes on and on: then it would never pass.
-    async fn pass(&mut self, by: Duration) {
+    pub(super) async fn pass(&mut self, by: Duration) {
         let env = Arc::clone(&self.env);
         let (passed, _) = self.guarded(Box::pin(env.try_advance(by))).await;
         if let Err(error) = passed {
@@ -458,31 +510,64 @@ impl<'a> Run<'a> {
         match signal {
             Signal::Crashed => {
                 self.env.kill_manager();
+                if self.env.promote_standby() {
+                    return;
+                }
                 if let Err(error) = Box::pin(self.env.try_start_manager()).await {
                     self.problem("the operator does not start again", vec![error.text()]);
                 }
             }
             Signal::Paused(go_on) => {
-                self.follow();
-                self.delete_owners().await;
+                let propagation = match self.request.plan.map(|plan| &plan.disturbance) {
+                    Some(Disturbance::DeleteOwners(propagation, _)) => *propagation,
+                    _ => Propagation::Background,
+                };
+                self.delete_owners(propagation).await;
                 let _ = go_on.send(());
             }
         }
     }
 
     /// Goes on to the newest revision, and holds the invariants against each on the way.
-    fn follow(&mut self) {
+    pub(super) fn follow(&mut self) {
         let scenario = self.request.scenario;
         let mut broken: BTreeMap<&str, u64> = BTreeMap::new();
-        self.cluster.follow(&self.server, |cluster| {
+        let mut untrue: Vec<(ObjectName, Vec<String>)> = Vec::new();
+        let (changes, ledger) = (&mut self.changes, &mut self.ledger);
+        self.cluster.follow(&self.server, |cluster, followed| {
+            changes.push(ClusterChange::of(cluster.revision(), followed));
+            if let (None, Some(after)) = (&followed.before, &followed.after) {
+                ledger.learn_created(&followed.name, after);
+            }
+            if let Some(after) = &followed.after {
+                let found = truth::transitions(followed.before.as_deref(), after);
+                if !found.is_empty() {
+                    untrue.push((followed.name.clone(), found));
+                }
+            }
             for invariant in &scenario.invariants {
                 if !(invariant.holds)(cluster) {
                     broken.entry(&invariant.name).or_insert_with(|| cluster.revision());
                 }
             }
         });
-        let writes = self.journal().writes();
-        self.ledger.learn(&writes, &self.cluster);
+        let (ledger, cluster) = (&mut self.ledger, &self.cluster);
+        let journal = self.env.traffic().journal();
+        if let Some(journal) = journal {
+            self.learned = journal.read(|writes| {
+                ledger.learn(&writes[self.learned.min(writes.len())..], cluster);
+                // The last ones may be unanswered yet.
+                writes
+                    .iter()
+                    .position(|write| write.code.is_none())
+                    .unwrap_or(writes.len())
+            });
+        }
+        for (name, found) in untrue {
+            if self.ledger.has_status_of_the_operator(&name) {
+                self.problem(format!("untrue conditions of {name}"), found);
+            }
+        }
         for (name, revision) in broken {
             self.problem(
                 format!("invariant broken: {name}"),
@@ -491,15 +576,37 @@ impl<'a> Run<'a> {
         }
     }
 
-    async fn delete_owners(&mut self) {
+    async fn delete_owners(&mut self, propagation: Propagation) {
         self.follow();
         let owners = self.ledger.owners(&self.cluster);
         let owners: Vec<_> = owners
             .map(|(name, object)| (name.clone(), Arc::clone(object)))
             .collect();
         for (name, object) in owners {
-            world::delete(&self.server, &name, &object).await;
+            world::delete_with(&self.server, &name, &object, propagation.policy()).await;
         }
+    }
+
+    fn owners_without_finalizers(&self) -> Vec<ObjectName> {
+        let owners = self.ledger.owners(&self.cluster);
+        let free = owners.filter(|(_, object)| object["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty));
+        free.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Deletes what a step made and makes it again, while the operator does not look.
+    async fn recreate(&mut self, name: &ObjectName) {
+        let Some(object) = self.cluster.objects().get(name).cloned() else {
+            return;
+        };
+        let Some(created) = self.ledger.created(name).cloned() else {
+            return;
+        };
+        self.env.traffic().lags().begin(Lag {
+            resource: name.resource.clone(),
+            lateness: Lateness::Missed,
+        });
+        self.reached = world::delete(&self.server, name, &object).await
+            && world::make_again(&self.server, name, &object, &created).await;
     }
 
     async fn make_foreign(&mut self, name: &ObjectName) {
@@ -512,59 +619,6 @@ impl<'a> Run<'a> {
         if self.reached {
             let made = self.cluster.objects().get(name).map(|object| world::essence(object));
             self.foreign = made.map(|made| (name.clone(), made));
-        }
-    }
-
-    fn check_foreign(&mut self) {
-        self.follow();
-        let Some((name, made)) = self.foreign.clone() else {
-            return;
-        };
-        match self.cluster.objects().get(&name).map(|object| world::essence(object)) {
-            None => self.problem(
-                format!("deleted foreign {name}"),
-                vec!["it has another owner".to_owned()],
-            ),
-            Some(now) if now != made => {
-                self.problem(format!("took over foreign {name}"), compare::fields(&made, &now));
-            }
-            Some(_) => {}
-        }
-    }
-
-    /// A manager that starts on what has settled has nothing to do.
-    fn check_restart(&mut self) {
-        let writes = self.journal().writes();
-        let changed: Vec<String> = writes
-            .iter()
-            .filter(|write| write.effective)
-            .map(|write| write.address.to_string())
-            .collect();
-        if !changed.is_empty() {
-            self.problem("reconciling again changes something", changed);
-        }
-    }
-
-    /// While nothing happens, nothing is written.
-    fn check_rest(&mut self, before: usize) {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for write in self
-            .journal()
-            .writes()
-            .iter()
-            .skip(before)
-            .filter(|write| write.effective)
-        {
-            let address = &write.address;
-            *counts
-                .entry(format!("{} {}/{}", address.verb, address.resource, address.name))
-                .or_default() += 1;
-        }
-        for (address, count) in counts.into_iter().filter(|(_, count)| *count > MOST_WRITES_AT_REST) {
-            let details = vec![format!(
-                "{address}: {count} times in {REST:?}, while nothing else happens"
-            )];
-            self.problem("writes on and on", details);
         }
     }
 }

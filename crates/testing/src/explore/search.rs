@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use kubewright_runtime::random::Random;
 use parking_lot::Mutex;
 
-use super::canonical;
 use super::class::Class;
 use super::compare::{self, Difference};
 use super::enumerate;
 use super::observation::Observation;
 use super::plan::{Disturbance, Plan};
 use super::progress::Progress;
+use super::repeat;
 use super::run::RunRequest;
 use super::scenario::Scenario;
+use super::story;
 use super::tried::{Outcome, Tried};
 use crate::traffic::JournaledWrite;
 
@@ -24,6 +26,8 @@ pub(super) struct Finding {
     pub(super) plan: Option<Plan>,
     pub(super) difference: Difference,
     pub(super) writes: Vec<JournaledWrite>,
+    /// What happened, line by line.
+    pub(super) story: Vec<String>,
     /// How many other plans show the same.
     pub(super) others: usize,
 }
@@ -62,6 +66,7 @@ impl Search {
                 None => self.findings.push(Finding {
                     plan: plan.cloned(),
                     difference,
+                    story: story::lines(run, &self.step_names, plan),
                     writes: run.writes.clone(),
                     others: 0,
                 }),
@@ -76,6 +81,8 @@ pub(super) struct Extent {
     pub(super) jobs: usize,
     pub(super) time: Option<Duration>,
     pub(super) repeats: usize,
+    /// How many pairs are tried after all others; as many as there is time for if `None`.
+    pub(super) pairs: Option<usize>,
 }
 
 /// A scenario that nothing disturbed, with a reference for each step that a run may begin with.
@@ -92,11 +99,7 @@ impl References {
         let mut restarted = BTreeMap::new();
         if whole.problems.is_empty() {
             for (step, own) in scenario.steps.iter().enumerate().filter(|(_, step)| wanted(&step.name)) {
-                let plan = Plan {
-                    disturbance: Disturbance::Restart,
-                    step: own.name.clone(),
-                    steps: None,
-                };
+                let plan = Plan::new(Disturbance::Restart, &own.name);
                 let request = RunRequest {
                     scenario,
                     from: whole.checkpoints.get(step).map(|checkpoint| (step, checkpoint)),
@@ -172,7 +175,7 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
     }
     for _ in 1..extent.repeats {
         let again = reference(scenario, false);
-        search.parted = parted(&references.whole, &again);
+        search.parted = repeat::parted(&references.whole, &again);
         if search.parted.is_some() {
             return search;
         }
@@ -184,11 +187,7 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
         let name = &search.step_names[step].clone();
         if extent.classes.contains(&Class::Restart) {
             *search.runs.entry(Class::Restart).or_default() += 1;
-            let plan = Plan {
-                disturbance: Disturbance::Restart,
-                step: name.clone(),
-                steps: None,
-            };
+            let plan = Plan::new(Disturbance::Restart, name);
             let mut differences = restarted.problems.clone();
             if differences.is_empty() {
                 differences = compare::differences(&references.whole, restarted);
@@ -204,13 +203,41 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
     for plan in plans.iter().filter(|plan| !extent.classes.contains(&plan.class())) {
         search.note(plan, Outcome::NotAskedFor);
     }
+    let began = Instant::now();
     let plans = enumerate::of_classes(plans, &extent.classes);
-    run_all(scenario, extent, &references, &plans, &mut search);
+    run_all(scenario, extent, &references, &plans, (began, &mut search));
+    let pairs = pairs(scenario, extent, &references);
+    if search.findings.is_empty() && !pairs.is_empty() {
+        run_all(scenario, extent, &references, &pairs, (began, &mut search));
+    }
     search
 }
 
-fn run_all(scenario: &Scenario, extent: &Extent, references: &References, plans: &[Plan], search: &mut Search) {
-    let began = Instant::now();
+/// The pairs that are tried. Of one that shows what a single one shows, nothing is learned: they come when those have found nothing.
+fn pairs(scenario: &Scenario, extent: &Extent, references: &References) -> Vec<Plan> {
+    if !extent.classes.contains(&Class::Pairs) {
+        return Vec::new();
+    }
+    let random = Random::seeded(scenario.seed);
+    let of_step = |(step, restarted): (&usize, &Observation)| {
+        enumerate::pairs(*step, &scenario.steps[*step].name, restarted, &random)
+    };
+    let mut pairs: Vec<Plan> = references.restarted.iter().flat_map(of_step).collect();
+    match (extent.pairs, extent.time) {
+        (Some(most), _) => pairs.truncate(most),
+        (None, Some(_)) => {}
+        (None, None) => pairs.clear(),
+    }
+    pairs
+}
+
+fn run_all(
+    scenario: &Scenario,
+    extent: &Extent,
+    references: &References,
+    plans: &[Plan],
+    (began, search): (Instant, &mut Search),
+) {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(BTreeMap::new());
     let progress = Progress::new(plans.len());
@@ -223,11 +250,11 @@ fn run_all(scenario: &Scenario, extent: &Extent, references: &References, plans:
                     let Some(plan) = plans.get(at) else { break };
                     if let Some((mut run, differences)) = references.try_plan(scenario, plan) {
                         // What is kept of a run without differences is that it was one.
-                        run.boundaries.clear();
                         if differences.is_empty() {
-                            run.writes.clear();
+                            run.forget();
                         }
                         progress.ran(plan.class(), !differences.is_empty());
+                        run.boundaries.clear();
                         results.lock().insert(at, (run, differences));
                     }
                 }
@@ -235,7 +262,7 @@ fn run_all(scenario: &Scenario, extent: &Extent, references: &References, plans:
         }
     });
     let mut results = results.into_inner();
-    search.skipped = plans.len() - results.len();
+    search.skipped += plans.len() - results.len();
     for (at, plan) in plans.iter().enumerate() {
         let Some((run, differences)) = results.remove(&at) else {
             search.note(plan, Outcome::NoTime);
@@ -250,36 +277,4 @@ fn run_all(scenario: &Scenario, extent: &Extent, references: &References, plans:
     }
 }
 
-/// Where two runs of the same seed parted.
-fn parted(one: &Observation, other: &Observation) -> Option<Vec<String>> {
-    let sequence = |run: &Observation| -> Vec<String> {
-        let writes = run.writes.iter();
-        let line = |write: &JournaledWrite| {
-            let body = write.body.as_ref().map(canonical::body).unwrap_or_default();
-            format!("{} {:?} {body}", write.address, write.code)
-        };
-        writes.map(line).collect()
-    };
-    let (ours, theirs) = (sequence(one), sequence(other));
-    let differs = (0..ours.len().max(theirs.len())).find(|at| ours.get(*at) != theirs.get(*at));
-    if let Some(at) = differs {
-        let line = |run: &[String]| run.get(at).cloned().unwrap_or_else(|| "nothing more".to_owned());
-        return Some(vec![
-            format!("write {}: {}", at + 1, line(&ours)),
-            format!("and: {}", line(&theirs)),
-        ]);
-    }
-    let states = |run: &Observation| -> Vec<canonical::State> {
-        run.boundaries.iter().map(|boundary| boundary.state.clone()).collect()
-    };
-    let (ours, theirs) = (states(one), states(other));
-    for (step, (one, other)) in ours.iter().zip(&theirs).enumerate() {
-        let found = compare::states(step, one, other);
-        if let Some(first) = found.into_iter().next() {
-            let mut lines = vec![first.name];
-            lines.extend(first.details);
-            return Some(lines);
-        }
-    }
-    None
 }

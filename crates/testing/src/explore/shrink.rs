@@ -4,6 +4,7 @@ use super::plan::{Disturbance, Plan};
 use super::scenario::Scenario;
 use super::search::{Finding, References};
 use super::spec_plans;
+use super::story;
 
 /// How many runs are spent on one finding.
 const MOST_TRIES: usize = 8;
@@ -75,6 +76,8 @@ fn attempt(scenario: &Scenario, finding: &mut Finding, plan: &Plan, steps: &[Str
             .and_then(|step| scenario.position(&step.name))
             .unwrap_or(step)
     };
+    let names: Vec<String> = smaller.steps.iter().map(|step| step.name.clone()).collect();
+    finding.story = story::lines(&run, &names, Some(plan));
     finding.difference = same;
     finding.difference.step = number(finding.difference.step);
     finding.writes = run.writes;

@@ -3,8 +3,8 @@
 use super::class::Class;
 use super::compare::Difference;
 use super::observation::Observation;
-use super::plan::{Disturbance, Plan};
-use crate::traffic::Strike;
+use super::plan::{Disturbance, Plan, Propagation, Skew};
+use crate::traffic::{Strike, WebhookTrouble};
 
 /// What came of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,34 +57,41 @@ impl Tried {
         self.plan.class()
     }
 
-    /// What it happened to: a write, an object, or the step as a whole.
+    /// What it happened to: a write (or two), an object, a kind, a right, or the step as a whole.
     pub(super) fn place(&self) -> String {
-        match &self.plan.disturbance {
-            Disturbance::Write(_, address) | Disturbance::DeleteOwners(address) => address.to_string(),
-            Disturbance::Delete(object) | Disturbance::Edit(object) | Disturbance::Foreign(object) => {
-                object.to_string()
+        let first = match &self.plan.disturbance {
+            Disturbance::Write(_, address) | Disturbance::DeleteOwners(_, address) | Disturbance::Late(_, Some(address)) => {
+                address.to_string()
             }
+            Disturbance::Delete(object)
+            | Disturbance::Edit(object)
+            | Disturbance::Foreign(object)
+            | Disturbance::Recreate(object) => object.to_string(),
             Disturbance::Spec(edit) | Disturbance::CreatedSo(edit) => edit.object.to_string(),
-            Disturbance::Restart => "the whole step".to_owned(),
+            Disturbance::Forbid(right) => right.to_string(),
+            Disturbance::Restart | Disturbance::Clock(_) | Disturbance::Late(_, None) => "the whole step".to_owned(),
+        };
+        match &self.plan.second {
+            Some((_, address)) => format!("{first} and {address}"),
+            None => first,
         }
     }
 
     /// What happened there.
     pub(super) fn fault(&self) -> String {
-        match &self.plan.disturbance {
+        let first = match &self.plan.disturbance {
             Disturbance::Restart => "restart".to_owned(),
-            Disturbance::Write(strike, _) => match strike {
-                Strike::CrashBefore => "crash before".to_owned(),
-                Strike::CrashAfter => "crash after".to_owned(),
-                Strike::Answer(code) => code.to_string(),
-                Strike::LoseAnswer => "answer lost".to_owned(),
-                Strike::Unreachable => "no connection".to_owned(),
-                Strike::Delay(_) => "late".to_owned(),
-                Strike::DropWatches => "watches end".to_owned(),
-                Strike::ExpireWatches => "410 Gone".to_owned(),
-                Strike::Pause => "pause".to_owned(),
+            Disturbance::Write(strike, _) => strike_in_words(*strike),
+            Disturbance::Late(lag, _) => lag.to_string(),
+            Disturbance::Recreate(_) => "made again".to_owned(),
+            Disturbance::DeleteOwners(propagation, _) => match propagation {
+                Propagation::Background => "owner deleted".to_owned(),
+                Propagation::Foreground => "owner deleted in the foreground".to_owned(),
+                Propagation::Orphan => "owner deleted without dependents".to_owned(),
             },
-            Disturbance::DeleteOwners(_) => "owner deleted".to_owned(),
+            Disturbance::Forbid(_) => "right missing".to_owned(),
+            Disturbance::Clock(Skew::Ahead) => "clock ahead".to_owned(),
+            Disturbance::Clock(Skew::Behind) => "clock behind".to_owned(),
             Disturbance::Delete(_) => "deleted by others".to_owned(),
             Disturbance::Edit(_) => "edited by others".to_owned(),
             Disturbance::Foreign(_) => "name taken".to_owned(),
@@ -92,6 +99,30 @@ impl Tried {
                 let changes: Vec<String> = edit.changes.iter().map(ToString::to_string).collect();
                 changes.join("; ")
             }
+        };
+        match &self.plan.second {
+            Some((strike, _)) => format!("{first}, then {}", strike_in_words(*strike)),
+            None => first,
         }
     }
+}
+
+fn strike_in_words(strike: Strike) -> String {
+    match strike {
+        Strike::Answer(code) => return code.to_string(),
+        Strike::CrashBefore => "crash before",
+        Strike::CrashAfter => "crash after",
+        Strike::LoseAnswer => "answer lost",
+        Strike::Unreachable => "no connection",
+        Strike::Delay(_) => "late",
+        Strike::DropWatches => "watches end",
+        Strike::ExpireWatches => "410 Gone",
+        Strike::Pause => "pause",
+        Strike::Lag => "events late",
+        Strike::TakeOver => "another replica takes over",
+        Strike::TakeOverBlind => "another replica takes over and does not know",
+        Strike::Webhooks(WebhookTrouble::Down) => "webhooks down",
+        Strike::Webhooks(WebhookTrouble::Slow) => "webhooks slow",
+    }
+    .to_owned()
 }

@@ -38,10 +38,31 @@ pub(super) async fn delete(server: &ApiServer, name: &ObjectName, object: &Value
     ask(server, Method::DELETE, &path(name, object, true), None).await
 }
 
+/// Deletes an object with its dependents, before them, or without them.
+pub(super) async fn delete_with(server: &ApiServer, name: &ObjectName, object: &Value, policy: &str) -> bool {
+    let path = format!("{}?propagationPolicy={policy}", path(name, object, true));
+    ask(server, Method::DELETE, &path, None).await
+}
+
 /// Changes an object by a merge patch.
 pub(super) async fn patch(server: &ApiServer, name: &ObjectName, object: &Value, change: &Value) -> bool {
     let path = format!("{}?fieldManager=somebody-else", path(name, object, true));
     ask(server, Method::PATCH, &path, Some(change)).await
+}
+
+/// Makes an object again that was deleted, with the labels and annotations that it had when it was `created`.
+pub(super) async fn make_again(server: &ApiServer, name: &ObjectName, object: &Value, created: &Value) -> bool {
+    let mut again = object.clone();
+    again["metadata"] = json!({
+        "name": created["name"], "namespace": created["namespace"],
+        "labels": created["labels"], "annotations": created["annotations"],
+    });
+    if let Some(members) = again.as_object_mut() {
+        members.remove("status");
+    }
+    // The test's own, as the first one was.
+    let path = format!("{}?fieldManager={}", path(name, object, false), crate::env::FIELD_OWNER);
+    ask(server, Method::POST, &path, Some(&again)).await
 }
 
 /// Makes an object with the name of another one, which belongs to somebody else.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use tower::{BoxError, Service};
 
 use super::layer::{HttpResponse, failure, whole};
 use super::request::ApiRequest;
-use super::{Fault, Traffic};
+use super::{Fault, Lag, Lateness, Traffic, WebhookTrouble};
 
 /// Which write: the same address finds the same write in every run that is equal up to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +38,14 @@ impl fmt::Display for WriteAddress {
 }
 
 impl WriteAddress {
+    /// What a role must allow for it.
+    pub(crate) fn right(&self) -> Right {
+        Right {
+            verb: self.verb.clone(),
+            resource: self.resource.clone(),
+        }
+    }
+
     fn of(api_request: &ApiRequest, body: Option<&Value>, home: &str) -> Self {
         let (plural, subresource) = match api_request.resource.split_once('/') {
             Some((plural, subresource)) => (plural, Some(subresource)),
@@ -75,6 +84,21 @@ impl WriteAddress {
     }
 }
 
+/// A right to write, as a rule of a role has it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Right {
+    pub(crate) verb: String,
+    /// As in an address.
+    pub(crate) resource: String,
+}
+
+/// `update apps.example.com/status`
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.verb, self.resource)
+    }
+}
+
 /// What happens at a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strike {
@@ -96,6 +120,14 @@ pub(crate) enum Strike {
     ExpireWatches,
     /// Somebody else acts after the server did what is asked, before the manager gets the answer.
     Pause,
+    /// Events begin to be late before the server sees it.
+    Lag,
+    /// As after a crash, but another replica takes over the lease, which has followed all the time.
+    TakeOver,
+    /// The same, and the other replica has not heard of the write yet.
+    TakeOverBlind,
+    /// The operator's webhooks are down or slow before the server sees it.
+    Webhooks(WebhookTrouble),
 }
 
 /// What a write tells the run that it belongs to.
@@ -117,6 +149,11 @@ pub(crate) struct JournaledWrite {
     pub(crate) code: Option<u16>,
     /// Whether it changed what is stored.
     pub(crate) effective: bool,
+    /// The revision of the server when it was sent, and when it was answered.
+    pub(crate) revision: u64,
+    pub(crate) revision_after: u64,
+    /// How many records the trace had when it was sent.
+    pub(crate) trace_position: u64,
     pub(crate) strike: Option<Strike>,
 }
 
@@ -124,8 +161,11 @@ pub(crate) struct JournaledWrite {
 pub(crate) struct Journal {
     state: Mutex<State>,
     signals: mpsc::UnboundedSender<Signal>,
-    revision: Box<dyn Fn() -> u64 + Send + Sync>,
+    revision: Counter,
+    trace: OnceLock<Counter>,
 }
+
+type Counter = Box<dyn Fn() -> u64 + Send + Sync>;
 
 #[derive(Default)]
 struct State {
@@ -134,7 +174,11 @@ struct State {
     step: usize,
     counts: BTreeMap<WriteAddress, u64>,
     writes: Vec<JournaledWrite>,
-    armed: Option<(WriteAddress, Strike)>,
+    armed: Vec<(WriteAddress, Strike)>,
+    /// What begins at a strike that is a lag.
+    lag: Option<Lag>,
+    /// What the role does not allow, and how many writes it has refused.
+    forbidden: Option<(Right, u64)>,
 }
 
 impl fmt::Debug for Journal {
@@ -157,16 +201,50 @@ impl Journal {
             }),
             signals,
             revision: Box::new(revision),
+            trace: OnceLock::new(),
         };
         (journal, receiver)
     }
 
-    /// Begins a step: writes are counted anew, and the one at the address of `armed` will be struck.
-    pub(crate) fn begin_step(&self, step: usize, armed: Option<(WriteAddress, Strike)>) {
+    /// Begins a step: writes are counted anew, and those at the addresses of `armed` will be struck; `lag` begins there if that
+    /// is what happens.
+    pub(crate) fn begin_step(&self, step: usize, armed: Vec<(WriteAddress, Strike)>, lag: Option<Lag>) {
         let mut state = self.state.lock();
+        state.lag = lag;
         state.step = step;
         state.counts.clear();
         state.armed = armed;
+    }
+
+    /// Writes say from now on how many records the manager's trace had.
+    pub(crate) fn set_trace(&self, count: impl Fn() -> u64 + Send + Sync + 'static) {
+        // An environment has one trace.
+        let _ = self.trace.set(Box::new(count));
+    }
+
+    /// From now on the role has not this right.
+    pub(crate) fn forbid(&self, right: Right) {
+        self.state.lock().forbidden = Some((right, 0));
+    }
+
+    /// From now on the role has all rights again. Returns how many writes were refused.
+    pub(crate) fn permit(&self) -> u64 {
+        self.state.lock().forbidden.take().map_or(0, |(_, refused)| refused)
+    }
+
+    /// Whether a write is refused.
+    fn is_refused(&self, at: usize) -> bool {
+        let mut state = self.state.lock();
+        let Some(right) = state.writes.get(at).map(|write| write.address.right()) else {
+            return false;
+        };
+        match &mut state.forbidden {
+            Some((forbidden, refused)) if *forbidden == right => {
+                *refused += 1;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Names objects of this namespace without it.
@@ -176,11 +254,16 @@ impl Journal {
 
     /// Whether a strike still waits for its write.
     pub(crate) fn is_armed(&self) -> bool {
-        self.state.lock().armed.is_some()
+        !self.state.lock().armed.is_empty()
     }
 
     pub(crate) fn writes(&self) -> Vec<JournaledWrite> {
         self.state.lock().writes.clone()
+    }
+
+    /// Looks at the writes.
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&[JournaledWrite]) -> T) -> T {
+        look(&self.state.lock().writes)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -189,13 +272,15 @@ impl Journal {
 
     /// Notes a write that is about to be made, and says what happens to it.
     fn begin(&self, api_request: &ApiRequest, body: Option<Value>) -> (usize, Option<Strike>) {
+        let revision = (self.revision)();
+        let trace_position = self.trace.get().map_or(0, |count| count());
         let mut state = self.state.lock();
         let mut address = WriteAddress::of(api_request, body.as_ref(), &state.home);
         let count = state.counts.entry(address.clone()).or_default();
         *count += 1;
         address.nth = *count;
-        let is_struck = state.armed.as_ref().is_some_and(|(armed, _)| *armed == address);
-        let strike = if is_struck { state.armed.take() } else { None }.map(|(_, strike)| strike);
+        let struck = state.armed.iter().position(|(armed, _)| *armed == address);
+        let strike = struck.map(|at| state.armed.remove(at).1);
         let step = state.step;
         state.writes.push(JournaledWrite {
             step,
@@ -203,29 +288,34 @@ impl Journal {
             body,
             code: None,
             effective: false,
+            revision,
+            revision_after: revision,
+            trace_position,
             strike,
         });
         (state.writes.len() - 1, strike)
     }
 
     fn end(&self, at: usize, code: u16, effective: bool) {
+        let revision = (self.revision)();
         if let Some(write) = self.state.lock().writes.get_mut(at) {
             write.code = Some(code);
             write.effective = effective;
+            write.revision_after = revision;
         }
     }
 
     /// Ends the manager of this time, as when its process is killed.
-    fn crash(&self, traffic: &Traffic) {
-        traffic.begin_life();
+    fn crash(&self, traffic: &Traffic, life: u64) {
+        traffic.end_life(life);
         // The run is over if nobody listens.
         let _ = self.signals.send(Signal::Crashed);
     }
 
-    /// Makes a write, with what happens to it.
+    /// Makes a write of one of the managers, with what happens to it.
     pub(super) async fn write<S>(
         &self,
-        traffic: &Traffic,
+        (traffic, life): (&Traffic, u64),
         api_request: &ApiRequest,
         request: Request<Body>,
         inner: &mut S,
@@ -238,9 +328,13 @@ impl Journal {
         let (parts, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
         let (at, strike) = self.begin(api_request, serde_json::from_slice(&body).ok());
+        if self.is_refused(at) {
+            self.end(at, 403, false);
+            return Ok(answer(403));
+        }
         match strike {
             Some(Strike::CrashBefore) => {
-                self.crash(traffic);
+                self.crash(traffic, life);
                 std::future::pending::<()>().await;
             }
             Some(Strike::Answer(code)) => {
@@ -251,6 +345,16 @@ impl Journal {
             Some(Strike::Delay(by)) => tokio::time::sleep(by).await,
             Some(Strike::DropWatches) => drop(traffic.inject(Fault::drop_watches())),
             Some(Strike::ExpireWatches) => drop(traffic.inject(Fault::expire_watches())),
+            Some(Strike::Webhooks(trouble)) => traffic.webhooks().trouble(trouble),
+            Some(Strike::TakeOverBlind) => traffic.lags().begin(Lag {
+                resource: api_request.resource_with_group(),
+                lateness: Lateness::Long,
+            }),
+            Some(Strike::Lag) => {
+                if let Some(lag) = self.state.lock().lag.take() {
+                    traffic.lags().begin(lag);
+                }
+            }
             _ => {}
         }
         let before = (self.revision)();
@@ -261,8 +365,8 @@ impl Journal {
         let effective = parts.status.is_success() && is_newer(&body, before, &api_request.verb);
         self.end(at, parts.status.as_u16(), effective);
         match strike {
-            Some(Strike::CrashAfter) => {
-                self.crash(traffic);
+            Some(Strike::CrashAfter | Strike::TakeOver | Strike::TakeOverBlind) => {
+                self.crash(traffic, life);
                 std::future::pending::<()>().await;
             }
             Some(Strike::LoseAnswer) => return Err("injected: the answer is lost".into()),

@@ -8,14 +8,15 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
-use kube::client::retry::RetryPolicy;
 use kube::client::{Body, ClientBuilder};
 use serde_json::{Value, json};
 use tower::retry::RetryLayer;
 use tower::{BoxError, Service};
 
 use super::fault::Effect;
+use super::lag::HeldEvents;
 use super::request::ApiRequest;
+use super::retry::SteadyRetry;
 use super::stream::InterruptibleBody;
 use super::{RecordedWrite, Refusal, Traffic};
 
@@ -32,12 +33,12 @@ where
 {
     let recording = RecordingService {
         inner: service,
-        life: traffic.life(),
+        life: traffic.begin_life(),
         traffic,
         admin: Arc::new(admin),
     };
     ClientBuilder::new(recording, namespace)
-        .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
+        .with_layer(&RetryLayer::new(SteadyRetry::new()))
         .build()
 }
 
@@ -75,14 +76,14 @@ where
         let (traffic, admin, life) = (self.traffic.clone(), Arc::clone(&self.admin), self.life);
         Box::pin(async move {
             let api_request = ApiRequest::of(request.method(), request.uri());
-            if life != traffic.life() {
+            if traffic.is_dead(life) {
                 std::future::pending::<()>().await;
             }
             if let Some(journal) = traffic.journal()
                 && api_request.is_write()
                 && !api_request.is_event_or_lease()
             {
-                return journal.write(&traffic, &api_request, request, &mut inner).await;
+                return journal.write((&traffic, life), &api_request, request, &mut inner).await;
             }
             let effect = traffic.effect_on(&api_request);
             match effect {
@@ -185,7 +186,8 @@ impl Traffic {
         }
         if api_request.is_watch() && parts.status.is_success() {
             let resource = api_request.resource.as_str();
-            let interruptible = InterruptibleBody::new(body, resource, self.0.interruptions.subscribe());
+            let held = HeldEvents::new(self.0.lags.clone(), api_request.resource_with_group());
+            let interruptible = InterruptibleBody::new(body, self.0.watches.open(resource), held);
             return Ok(Response::from_parts(parts, interruptible.boxed_unsync()));
         }
         Ok(Response::from_parts(parts, body.map_err(Into::into).boxed_unsync()))
@@ -253,6 +255,7 @@ fn refusal(api_request: &ApiRequest, body: &[u8]) -> Option<Refusal> {
 pub(super) fn failure(code: u16) -> HttpResponse {
     let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let reason = match code {
+        403 => "Forbidden",
         404 => "NotFound",
         409 => "Conflict",
         410 => "Expired",

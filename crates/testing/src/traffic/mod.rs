@@ -3,13 +3,16 @@
 
 mod fault;
 mod journal;
+mod lag;
 mod layer;
 mod observe;
 mod request;
+mod retry;
 mod rewrite;
 mod stream;
+mod webhooks;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,11 +22,13 @@ use tokio::sync::watch;
 
 pub(crate) use fault::ActiveFault;
 pub use fault::{Effect, Fault, Injected, Requests};
-pub(crate) use journal::{Journal, JournaledWrite, Signal, Strike, WriteAddress};
+pub(crate) use journal::{Journal, JournaledWrite, Right, Signal, Strike, WriteAddress};
+pub(crate) use lag::{Lag, Lags, Lateness};
 pub(crate) use layer::client;
 pub(crate) use observe::observed_client;
 pub(crate) use request::ApiRequest;
 pub(crate) use rewrite::{Rewrite, rewriting_client};
+pub(crate) use webhooks::{WebhookGate, WebhookTrouble};
 
 /// The requests so far. Clones share the record.
 #[derive(Clone, Debug)]
@@ -34,11 +39,15 @@ struct Shared {
     log: Mutex<Log>,
     /// Counts answers, for waits until something happens.
     activity: watch::Sender<u64>,
-    /// Interruptions of open watches, newest last.
-    interruptions: watch::Sender<Vec<stream::Interruption>>,
-    /// Counts the managers that crashed.
-    life: AtomicU64,
+    /// What a fault can interrupt.
+    watches: stream::OpenWatches,
+    /// Counts the managers that were started.
+    lives: AtomicU64,
+    /// Those that crashed.
+    dead: Mutex<BTreeSet<u64>>,
+    webhooks: WebhookGate,
     journal: Option<Journal>,
+    lags: Lags,
 }
 
 #[derive(Debug, Default)]
@@ -101,9 +110,12 @@ impl Traffic {
         Traffic(Arc::new(Shared {
             log: Mutex::default(),
             activity: watch::Sender::new(0),
-            interruptions: watch::Sender::new(Vec::new()),
-            life: AtomicU64::new(0),
+            watches: stream::OpenWatches::default(),
+            lives: AtomicU64::new(0),
+            dead: Mutex::default(),
+            webhooks: WebhookGate::default(),
             journal,
+            lags: Lags::default(),
         }))
     }
 
@@ -111,14 +123,35 @@ impl Traffic {
         self.0.journal.as_ref()
     }
 
-    /// The number of the manager's present life.
-    fn life(&self) -> u64 {
-        self.0.life.load(Ordering::Relaxed)
+    /// The events that come late.
+    pub(crate) fn lags(&self) -> &Lags {
+        &self.0.lags
     }
 
-    /// From now on, only managers that start later are answered.
-    fn begin_life(&self) {
-        self.0.life.fetch_add(1, Ordering::Relaxed);
+    /// The resources that the manager watches, with their groups: `deployments.apps`.
+    pub(crate) fn watched(&self) -> BTreeSet<String> {
+        let log = self.0.log.lock();
+        let watches = log.requests.keys().filter(|api_request| api_request.is_watch());
+        watches.map(ApiRequest::resource_with_group).collect()
+    }
+
+    /// A number for a manager that starts.
+    fn begin_life(&self) -> u64 {
+        self.0.lives.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// From now on nothing is answered that this manager asks.
+    fn end_life(&self, life: u64) {
+        self.0.dead.lock().insert(life);
+    }
+
+    fn is_dead(&self, life: u64) -> bool {
+        self.0.dead.lock().contains(&life)
+    }
+
+    /// What stands before the operator's webhooks.
+    pub(crate) fn webhooks(&self) -> &WebhookGate {
+        &self.0.webhooks
     }
 
     /// Changes whenever a request of the manager or of the cluster's own controllers is answered.
@@ -182,9 +215,7 @@ impl Traffic {
         let (active, injected) = ActiveFault::new(fault);
         if let Some(interruption) = active.interruption() {
             active.count_hit();
-            self.0
-                .interruptions
-                .send_modify(|interruptions| interruptions.push(interruption));
+            self.0.watches.interrupt(&interruption);
         } else {
             self.0.log.lock().faults.push(active);
         }

@@ -109,13 +109,19 @@ impl ApiRequest {
         }
     }
 
+    /// The resource without its subresource, with its group: `deployments.apps`.
+    pub(crate) fn resource_with_group(&self) -> String {
+        let resource = self.resource.split('/').next().unwrap_or_default();
+        if self.group.is_empty() {
+            resource.to_owned()
+        } else {
+            format!("{resource}.{}", self.group)
+        }
+    }
+
     /// The object: `deployments.apps shop/web`.
     pub(crate) fn object(&self) -> String {
-        let resource = self.resource.split('/').next().unwrap_or_default();
-        let mut text = resource.to_owned();
-        if !self.group.is_empty() {
-            text = format!("{text}.{}", self.group);
-        }
+        let text = self.resource_with_group();
         match (self.namespace.as_str(), self.name.as_str()) {
             ("", "") => text,
             ("", name) => format!("{text} {name}"),
