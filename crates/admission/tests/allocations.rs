@@ -78,12 +78,3 @@ fn the_variables_of_a_policy_take_one_allocation() {
     });
     assert_eq!(count(&spec), 1);
 }
-
-#[test]
-fn the_request_is_made_for_the_first_policy_that_reads_it_and_for_no_other() {
-    let spec = json!({
-        "matchConditions": [{"name": "known", "expression": "request.userInfo.username != 'nobody'"}],
-        "validations": [{"expression": "request.namespace == 'shop' && request.operation == 'CREATE'"}],
-    });
-    assert_eq!(count(&spec), 0);
-}

@@ -226,9 +226,9 @@ fn choosing() -> Vec<Scenario> {
     let (elsewhere, shared) = ("claim-has-another-volume", "claims-of-one-volume");
     let names = |volume: &str| json!({ "volumeName": format!("{chosen}-{volume}") });
     let names_with = |volume: &str, spec: Value| {
-        let mut named = names(volume);
-        merge(&mut named, spec);
-        named
+        let mut whole = names(volume);
+        merge(&mut whole, spec);
+        whole
     };
     let going = Act::All(vec![
         volume_with(
