@@ -101,9 +101,7 @@ pub(super) fn edits(
         return (Vec::new(), 0);
     };
     let (edits, beyond) = spec_plans::edits(boundary, seed, |object| known.insert(format!("edits of {object}")));
-    let plans = edits
-        .into_iter()
-        .map(|edit| Plan::new(Disturbance::Spec(edit), name));
+    let plans = edits.into_iter().map(|edit| Plan::new(Disturbance::Spec(edit), name));
     (plans.collect(), beyond)
 }
 

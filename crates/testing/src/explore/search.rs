@@ -276,5 +276,3 @@ fn run_all(
         search.add(Some(plan), differences, &run);
     }
 }
-
-}

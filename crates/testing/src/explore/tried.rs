@@ -60,9 +60,9 @@ impl Tried {
     /// What it happened to: a write (or two), an object, a kind, a right, or the step as a whole.
     pub(super) fn place(&self) -> String {
         let first = match &self.plan.disturbance {
-            Disturbance::Write(_, address) | Disturbance::DeleteOwners(_, address) | Disturbance::Late(_, Some(address)) => {
-                address.to_string()
-            }
+            Disturbance::Write(_, address)
+            | Disturbance::DeleteOwners(_, address)
+            | Disturbance::Late(_, Some(address)) => address.to_string(),
             Disturbance::Delete(object)
             | Disturbance::Edit(object)
             | Disturbance::Foreign(object)
