@@ -149,8 +149,9 @@ async fn what_a_command_prints_beyond_what_runtimes_keep_is_thrown_away() {
     const PIECES: usize = 17 * 16;
     let server = server().await;
     server.on_exec("default", "web", |_, mut streams| async move {
+        let piece = vec![b'x'; 64 * 1024];
         for _ in 0..PIECES {
-            let _ = streams.stdout.write_all(&[b'x'; 64 * 1024]).await;
+            let _ = streams.stdout.write_all(&piece).await;
         }
         ExecEnd::Exited(0)
     });
