@@ -88,6 +88,14 @@ impl Lags {
         });
     }
 
+    /// Whether events are late now.
+    pub(crate) fn is_active(&self) -> bool {
+        self.0
+            .lock()
+            .as_ref()
+            .is_some_and(|active| Instant::now() < active.until)
+    }
+
     /// Whether an event was late.
     pub(crate) fn has_held(&self) -> bool {
         self.0.lock().as_ref().is_some_and(|active| active.has_held)
