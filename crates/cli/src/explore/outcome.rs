@@ -49,12 +49,11 @@ impl Outcome {
             progress.line(format!("{}: cannot explore: {error}", text("name")));
             return;
         }
-        match self.report() {
-            Some(report) => progress.line(self.for_a_shell(report)),
-            None => {
-                let seconds = self.0["seconds"].as_f64().unwrap_or_default();
-                progress.line(format!("nothing found in {}, {seconds:.1} s", text("summary")));
-            }
+        if let Some(report) = self.report() {
+            progress.line(self.for_a_shell(report));
+        } else {
+            let seconds = self.0["seconds"].as_f64().unwrap_or_default();
+            progress.line(format!("nothing found in {}, {seconds:.1} s", text("summary")));
         }
         if let Some(page) = self.0["page"].as_str() {
             progress.note(format!("all that was tried: {page}"));

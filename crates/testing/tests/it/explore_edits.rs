@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::garden::{self, Garden, SAMPLE};
 
-/// A ConfigMap for each room.
+/// A `ConfigMap` for each room.
 #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug, Default)]
 #[kube(group = "example.com", version = "v1", kind = "House", namespaced)]
 struct HouseSpec {

@@ -56,7 +56,7 @@ enum Care {
     Forgets,
 }
 
-/// Every ConfigMap `site` gets a name from the registry, and notes it.
+/// Every `ConfigMap` named `site` gets a name from the registry, and notes it.
 fn operator(registry: &Arc<Registry>, care: Care) -> Operator {
     let registry = Arc::clone(registry);
     let controller = Controller::of::<ConfigMap>().reconcile_with(move |context| {
