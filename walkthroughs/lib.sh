@@ -76,6 +76,17 @@ stop() {
   wait "$pid" 2>/dev/null || true
 }
 
+# An API server without controllers: one of ours, or the one to which WALKTHROUGH_KUBECONFIG leads, as
+# `conformance/upstream/old-examples` has it. Nobody else's objects may be in it.
+cluster() {
+  if [ -n "${WALKTHROUGH_KUBECONFIG:-}" ]; then
+    run cp "$WALKTHROUGH_KUBECONFIG" "$KUBECONFIG"
+  else
+    background apiserver kubewright apiserver --secure-port 0 --kubeconfig-out "$KUBECONFIG"
+  fi
+  eventually kubectl get namespace default
+}
+
 work=$(mktemp -d)
 
 # In a test the project is built with the versions of this workspace, and where other projects of tests are built, so that
