@@ -25,6 +25,8 @@ pub struct ResourceInfo<'a> {
     pub version: &'a str,
     /// The namespace. A Namespace is in itself.
     pub namespace: &'a str,
+    /// Whether the path has a place for a namespace, and nothing in it: `/namespaces//pods`.
+    pub has_empty_namespace: bool,
     /// The resource's plural name.
     pub resource: &'a str,
     /// The object's name.
@@ -114,13 +116,16 @@ impl<'a> ResourceInfo<'a> {
         if prefix.is_some() {
             tail = segment(tail).1.unwrap_or_default();
         }
-        let (mut namespace, mut is_namespace) = ("", false);
+        let (mut namespace, mut is_namespace, mut has_empty_namespace) = ("", false, false);
         if let ("namespaces", Some(rest)) = segment(tail) {
             let (named, after) = segment(rest);
             namespace = named;
             // `/namespaces/NS` and `/namespaces/NS/status` are about the Namespace itself.
             match after {
-                Some(after) if !matches!(segment(after).0, "status" | "finalize") => tail = after,
+                Some(after) if !matches!(segment(after).0, "status" | "finalize") => {
+                    has_empty_namespace = named.is_empty();
+                    tail = after;
+                }
                 _ => is_namespace = true,
             }
         }
@@ -133,6 +138,7 @@ impl<'a> ResourceInfo<'a> {
             group,
             version,
             namespace,
+            has_empty_namespace,
             resource,
             name,
             subresource: if prefix == Some(Prefix::Proxy) { "" } else { subresource },

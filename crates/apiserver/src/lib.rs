@@ -53,6 +53,7 @@ mod write;
 pub use access::front_proxy::FrontProxyHeaders;
 pub use access::tokens::{ServiceAccountTokens, TokenKeyError};
 pub use access::{Attributes, User};
+pub use access::{AuthorizationWebhook, KubeconfigError};
 pub use admit::{AdmissionConfigurationError, AdmissionPlugin};
 pub use audit::{AuditDecision, AuditEvent, AuditLogFormat, AuditPolicy, AuditQuery};
 pub use extension::{

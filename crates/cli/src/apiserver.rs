@@ -128,7 +128,7 @@ pub(crate) struct Arguments {
 }
 
 /// The values of `--authorization-mode`, under kube-apiserver's names.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Mode(AuthorizationMode);
 
 impl clap::ValueEnum for Mode {
@@ -145,8 +145,8 @@ impl clap::ValueEnum for Mode {
             AuthorizationMode::Rbac => "RBAC",
             AuthorizationMode::AlwaysAllow => "AlwaysAllow",
             AuthorizationMode::AlwaysDeny => "AlwaysDeny",
-            // There are no kubelets here that would sign in.
-            AuthorizationMode::Node => return None,
+            // There are no kubelets here that would sign in, and no files that describe a webhook.
+            AuthorizationMode::Node | AuthorizationMode::Webhook(_) => return None,
         }))
     }
 }
@@ -154,7 +154,7 @@ impl clap::ValueEnum for Mode {
 impl Arguments {
     fn options(&self) -> Result<Options, Box<dyn Error>> {
         let options = Options::new()
-            .authorization(self.authorization_mode.0)
+            .authorization(self.authorization_mode.0.clone())
             .anonymous(self.anonymous_auth.unwrap_or(self.run_images.is_none()))
             .aggregated_roles(true);
         let mut options = self.admission.apply(options, self.run_images.is_some())?;

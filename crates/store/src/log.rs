@@ -8,6 +8,10 @@ use rpds::RedBlackTreeMapSync;
 use crate::table::Table;
 use crate::{Event, Revision};
 
+/// Bytes of a state beyond these count this many times.
+const LARGE: usize = 64 << 10;
+const LARGE_WEIGHT: usize = 16;
+
 /// Cloning a log copies a pointer, so that a fork keeps its history for free.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
@@ -38,12 +42,14 @@ pub(crate) struct EvictedEvent {
 
 impl Entry {
     /// About how much memory forgetting this entry gives back: the state that the event replaced, the nodes of the
-    /// table that it copied, and the entry itself.
+    /// table that it copied, and the entry itself. A large state counts for more than it is, so that a few of them do not stay
+    /// for as long as thousands of small ones would.
     pub(crate) fn footprint(&self) -> usize {
         /// A node and an entry of the log's own tree.
         const LOG_NODE: usize = 56 + size_of::<Entry>() + 2 * 16;
         let replaced = self.event.previous.as_ref().map_or(0, |record| record.footprint());
-        LOG_NODE + (self.table.depth() + 1) * Table::NODE_BYTES + replaced
+        let beyond = replaced.saturating_sub(LARGE) * (LARGE_WEIGHT - 1);
+        LOG_NODE + (self.table.depth() + 1) * Table::NODE_BYTES + replaced + beyond
     }
 }
 

@@ -16,7 +16,8 @@ const COMPACTION_STEP: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// About how many bytes the history of all resources may take beyond their present state (64 MiB by default);
-    /// the oldest events are forgotten first, the newest one never is.
+    /// the oldest events are forgotten first, the newest one never is. Bytes beyond the first 64 KiB of a state count sixteenfold:
+    /// of definitions of a megabyte, four are kept by default.
     pub history_bytes: usize,
 }
 

@@ -41,6 +41,11 @@ impl Selector {
         self.0.is_empty()
     }
 
+    /// The requirements, in the order of their keys.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.0
+    }
+
     /// Adds a requirement.
     pub fn with(mut self, requirement: Requirement) -> Self {
         // Behind those of the same key: the order in which they were added is the order in which they print.

@@ -101,6 +101,16 @@ impl Requirement {
         &self.key
     }
 
+    /// How the label is compared.
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// What the label is compared with, in alphabetical order.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
     /// Whether a label, or its absence, meets the requirement.
     pub fn matches(&self, label: Option<&str>) -> bool {
         self.operator.holds(label, self.values.iter().map(String::as_str))

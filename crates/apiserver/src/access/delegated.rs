@@ -160,7 +160,7 @@ async fn who(
 }
 
 /// The answer where nobody knows whether a request is allowed.
-fn unknown(head: &RequestHead<'_>, why: &str) -> Refused {
+pub(super) fn unknown(head: &RequestHead<'_>, why: &str) -> Refused {
     let uri = &head.parts.uri;
     let uri = uri.path_and_query().map_or(uri.path(), http::uri::PathAndQuery::as_str);
     let text = format!("Internal Server Error: {}: {why}\n", quote(uri));

@@ -7,7 +7,7 @@ use kubewright_access::{Forbidden, RoleRef, Rule, confirm_no_escalation};
 use serde_json::Value;
 
 use super::delegated::decide_by;
-use super::{Attributes, RBAC, decide, forbidden_status};
+use super::{Attributes, RBAC, Ruling, forbidden_status, ruling};
 use crate::object::{meta_text, metadata, metadata_mut};
 use crate::registry::{BuiltInId, Resource, name_of};
 use crate::request::call::Call;
@@ -15,7 +15,7 @@ use crate::wire::status::{GroupResource, Result, Status};
 
 /// Whether the author of a role or binding may give what it gives; all other kinds pass. Comes after objects are
 /// mutated and before they are validated, as upstream has it.
-pub(crate) fn check_escalation(
+pub(crate) async fn check_escalation(
     call: &Call<'_>,
     resource: &Resource,
     object: &Value,
@@ -23,8 +23,10 @@ pub(crate) fn check_escalation(
 ) -> Result<()> {
     match resource.id() {
         _ if call.user.is_master() => Ok(()),
-        Some(BuiltInId::Roles | BuiltInId::ClusterRoles) => check_role(call, resource, object, old),
-        Some(BuiltInId::RoleBindings | BuiltInId::ClusterRoleBindings) => check_binding(call, resource, object, old),
+        Some(BuiltInId::Roles | BuiltInId::ClusterRoles) => check_role(call, resource, object, old).await,
+        Some(BuiltInId::RoleBindings | BuiltInId::ClusterRoleBindings) => {
+            check_binding(call, resource, object, old).await
+        }
         _ => Ok(()),
     }
 }
@@ -43,7 +45,13 @@ pub(crate) async fn check_create_by_update(call: &Call<'_>) -> Result<()> {
         Some(access) => decide_by(&**access, call.user, &asked)
             .await
             .map_err(|why| Status::internal(&why))?,
-        None => decide(call.server, call.user, &asked),
+        None => {
+            let Ruling { decision, error, .. } = ruling(call.server, call.user, &asked).await;
+            match error {
+                Some(why) if !decision.allowed => return Err(Status::internal(&why)),
+                _ => decision,
+            }
+        }
     };
     if decision.allowed {
         return Ok(());
@@ -52,14 +60,14 @@ pub(crate) async fn check_create_by_update(call: &Call<'_>) -> Result<()> {
 }
 
 /// Whether a client may connect to a Pod: every way of asking, also a GET, takes the right to create the connection.
-pub(crate) fn check_create_of_connection(call: &Call<'_>) -> Result<()> {
+pub(crate) async fn check_create_of_connection(call: &Call<'_>) -> Result<()> {
     let resource = call.resource();
     let mut asked = Attributes::resource("create", &*resource.group, &*resource.plural)
         .in_namespace(call.target.namespace)
         .named(call.target.name);
     asked.subresource = name_of(call.target.subresource).into();
     asked.version = (&*resource.version).into();
-    let decision = decide(call.server, call.user, &asked);
+    let decision = ruling(call.server, call.user, &asked).await.decision;
     if decision.allowed {
         return Ok(());
     }
@@ -70,11 +78,12 @@ pub(crate) fn check_create_of_connection(call: &Call<'_>) -> Result<()> {
     ))
 }
 
-fn check_role(call: &Call<'_>, resource: &Resource, role: &Value, old: Option<&Value>) -> Result<()> {
-    let asked = Attributes::resource("escalate", RBAC, &*resource.plural)
+async fn check_role(call: &Call<'_>, resource: &Resource, role: &Value, old: Option<&Value>) -> Result<()> {
+    let mut asked = Attributes::resource("escalate", RBAC, &*resource.plural)
         .in_namespace(call.target.namespace)
         .named(call.target.name);
-    if decide(call.server, call.user, &asked).allowed || is_for_the_collector(role, old) {
+    asked.version = "*".into();
+    if ruling(call.server, call.user, &asked).await.decision.allowed || is_for_the_collector(role, old) {
         return Ok(());
     }
     confirm(call, resource, role, &Rule::all_of(role))?;
@@ -89,7 +98,7 @@ fn check_role(call: &Call<'_>, resource: &Resource, role: &Value, old: Option<&V
     Ok(())
 }
 
-fn check_binding(call: &Call<'_>, resource: &Resource, binding: &Value, old: Option<&Value>) -> Result<()> {
+async fn check_binding(call: &Call<'_>, resource: &Resource, binding: &Value, old: Option<&Value>) -> Result<()> {
     if is_for_the_collector(binding, old) {
         return Ok(());
     }
@@ -101,10 +110,11 @@ fn check_binding(call: &Call<'_>, resource: &Resource, binding: &Value, old: Opt
         _ => None,
     };
     if let Some(bound) = bound {
-        let asked = Attributes::resource("bind", role.api_group.as_str(), bound)
+        let mut asked = Attributes::resource("bind", role.api_group.as_str(), bound)
             .in_namespace(namespace)
             .named(role.name.as_str());
-        if decide(call.server, call.user, &asked).allowed {
+        asked.version = "*".into();
+        if ruling(call.server, call.user, &asked).await.decision.allowed {
             return Ok(());
         }
     }

@@ -1,7 +1,7 @@
 //! Authentication and authorization: identities of transports and tokens, impersonation, roles and bindings (Z1–Z7).
 //!
-//! [`Server::authorize`] is the stage every request passes before its body is read; [`decide`] answers anybody else who
-//! wants to know what a user may do.
+//! [`Server::authorize`] is the stage every request passes before its body is read; [`ruling`] answers anybody else who
+//! wants to know what a user may do, and [`Questions`] those who cannot wait for the answer.
 
 mod aggregate;
 mod authenticate;
@@ -10,25 +10,32 @@ pub(crate) mod front_proxy;
 mod guard;
 mod impersonate;
 mod node;
+mod questions;
 mod signers;
 pub(crate) mod tokens;
+mod webhook;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use http::{HeaderValue, Response, StatusCode, header};
 use jiff::Timestamp;
+pub(crate) use kubewright_access::Decision;
 pub use kubewright_access::{Attributes, User};
-use kubewright_access::{Authorizer, Decision, Forbidden, Modes, Policy, RbacResource, Reason, ResourceInfo};
+use kubewright_access::{Authorizer, Forbidden, Impersonated, Modes, Policy, RbacResource, Reason, ResourceInfo};
+use kubewright_apimachinery::errors::aggregate;
 use kubewright_apimachinery::go::quote;
 use parking_lot::Mutex;
 use rustls::pki_types::CertificateDer;
 use serde_json::Value;
 
 pub(crate) use guard::{check_create_by_update, check_create_of_connection, check_escalation};
+pub(crate) use questions::Questions;
 pub(crate) use signers::check_signer;
+pub use webhook::{AuthorizationWebhook, KubeconfigError};
 
 use self::front_proxy::FrontProxyHeaders;
+use self::webhook::{Opinion, Verdict};
 use crate::audit::{AccessOutcome, AuditDraft};
 use crate::extension::DelegatedAccess;
 use crate::object::{self, meta_text};
@@ -117,6 +124,12 @@ impl Access {
         self.authorizers.first() == Some(&AuthorizationMode::AlwaysAllow)
     }
 
+    /// Whether somebody outside the server is asked.
+    fn asks_webhooks(&self) -> bool {
+        let is_webhook = |mode: &AuthorizationMode| matches!(mode, AuthorizationMode::Webhook(_));
+        self.authorizers.iter().any(is_webhook)
+    }
+
     /// The access of a fork, which reads roles and bindings from its own store when first needed.
     pub(crate) fn fork(&self) -> Self {
         Access {
@@ -132,19 +145,78 @@ impl Access {
     }
 }
 
-/// Whether a user may do what is asked.
+/// What all authorizers come to.
+#[derive(Debug)]
+pub(crate) struct Ruling {
+    pub(crate) decision: Decision,
+    /// Whether somebody said no, rather than nobody yes.
+    pub(crate) denied: bool,
+    /// What went wrong on the way.
+    pub(crate) error: Option<String>,
+}
+
+impl From<Decision> for Ruling {
+    fn from(decision: Decision) -> Self {
+        Ruling {
+            decision,
+            denied: false,
+            error: None,
+        }
+    }
+}
+
+/// Whether a user may do what is asked, by all authorizers, also those that have to be waited for.
+pub(crate) async fn ruling(server: &Server, user: &User, asked: &Attributes<'_>) -> Ruling {
+    if user.is_master() || !server.access.asks_webhooks() {
+        return decide(server, user, asked).into();
+    }
+    // Boxed, so that the future of a request that nobody else is asked about does not grow.
+    Box::pin(ruling_with_webhooks(server, user, asked)).await
+}
+
+async fn ruling_with_webhooks(server: &Server, user: &User, asked: &Attributes<'_>) -> Ruling {
+    let (mut reasons, mut errors) = (Vec::new(), Vec::new());
+    for mode in server.access.authorizers.iter() {
+        let Opinion { verdict, reason, error } = match mode {
+            AuthorizationMode::Webhook(webhook) => webhook.ask(server, user, asked).await,
+            mode => Opinion::of(&decide_by_mode(server, mode, user, asked)),
+        };
+        if verdict != Verdict::NoOpinion {
+            return Ruling {
+                decision: Decision::reviewed(verdict == Verdict::Allow, &reason),
+                denied: verdict == Verdict::Deny,
+                error,
+            };
+        }
+        reasons.extend((!reason.is_empty()).then_some(reason));
+        errors.extend(error);
+    }
+    Ruling {
+        decision: Decision::reviewed(false, &reasons.join("\n")),
+        denied: false,
+        error: aggregate(errors),
+    }
+}
+
+/// Whether one authorizer of this server allows what is asked. A webhook has no opinion that is known at once.
+fn decide_by_mode(server: &Server, mode: &AuthorizationMode, user: &User, asked: &Attributes<'_>) -> Decision {
+    match mode {
+        AuthorizationMode::AlwaysAllow => Decision::ALLOWED,
+        AuthorizationMode::AlwaysDeny => Decision::EVERYTHING_FORBIDDEN,
+        AuthorizationMode::Node => node::decide(server, user, asked),
+        AuthorizationMode::Rbac => server.authorizer().decide(user, asked),
+        AuthorizationMode::Webhook(_) => Decision::DENIED,
+    }
+}
+
+/// Whether a user may do what is asked, by the authorizers that need not be waited for.
 pub(crate) fn decide(server: &Server, user: &User, asked: &Attributes<'_>) -> Decision {
     if user.is_master() {
         return Decision::ALLOWED;
     }
     let mut refusals: Vec<Decision> = Vec::new();
     for mode in server.access.authorizers.iter() {
-        let decision = match mode {
-            AuthorizationMode::AlwaysAllow => Decision::ALLOWED,
-            AuthorizationMode::AlwaysDeny => Decision::EVERYTHING_FORBIDDEN,
-            AuthorizationMode::Node => node::decide(server, user, asked),
-            AuthorizationMode::Rbac => server.authorizer().decide(user, asked),
-        };
+        let decision = decide_by_mode(server, mode, user, asked);
         if decision.allowed {
             return decision;
         }
@@ -168,6 +240,11 @@ impl Server {
         }
         let _making = access.making.lock();
         access.authorizer.get_or_init(|| Authorizer::new(self.policy()))
+    }
+
+    /// Whether somebody outside the server is asked what users may do.
+    pub(crate) fn asks_webhooks(&self) -> bool {
+        self.access.asks_webhooks()
     }
 
     /// The authorization modes, in the order in which they are asked.
@@ -234,7 +311,7 @@ fn resource_of(table: RbacResource) -> BuiltInId {
 
 impl Server {
     /// Finds out who asks, and whether they may: the answer is 401, 403 or 400 otherwise. Only the head is looked at.
-    pub(crate) fn authorize(
+    pub(crate) async fn authorize(
         &self,
         identity: &Identity,
         head: &RequestHead<'_>,
@@ -276,25 +353,25 @@ impl Server {
         };
         let user = match wanted {
             None => requestor,
-            Some(wanted) => {
-                let ask = |user: &User, asked: &Attributes<'_>| decide(self, user, asked);
-                match kubewright_access::impersonate(&self.access.modes, &requestor, &wanted, &asked, &ask) {
-                    Ok(impersonated) => {
-                        let user = Arc::new(impersonated.user);
-                        draft.impersonated = Some((Arc::clone(&user), impersonated.constraint));
-                        user
-                    }
-                    Err(forbidden) => {
-                        draft.outcome = AccessOutcome::MayNotImpersonate;
-                        return Err(forbid(&forbidden));
-                    }
+            Some(wanted) => match self.impersonate(&requestor, &wanted, &asked).await {
+                Ok(impersonated) => {
+                    let user = Arc::new(impersonated.user);
+                    draft.impersonated = Some((Arc::clone(&user), impersonated.constraint));
+                    user
                 }
-            }
+                Err(forbidden) => {
+                    draft.outcome = AccessOutcome::MayNotImpersonate;
+                    return Err(forbid(&forbidden));
+                }
+            },
         };
-        let decision = decide(self, &user, &asked);
+        let Ruling { decision, error, .. } = ruling(self, &user, &asked).await;
         draft.outcome = AccessOutcome::Decided(decision.clone());
         if !decision.allowed {
-            return Err(forbid(&Forbidden::of(&user, &asked, &decision)));
+            return Err(match error {
+                Some(why) => delegated::unknown(head, &why),
+                None => forbid(&Forbidden::of(&user, &asked, &decision)),
+            });
         }
         Ok(Authorized {
             user,
@@ -302,6 +379,25 @@ impl Server {
             token_among_protocols,
             expires,
         })
+    }
+
+    /// Whether a user may act as another one.
+    async fn impersonate(
+        &self,
+        requestor: &User,
+        wanted: &User,
+        asked: &Attributes<'_>,
+    ) -> Result<Impersonated, Forbidden> {
+        if !self.access.asks_webhooks() {
+            let ask = |user: &User, asked: &Attributes<'_>| decide(self, user, asked);
+            return kubewright_access::impersonate(&self.access.modes, requestor, wanted, asked, &ask);
+        }
+        let questions = Questions::default();
+        let impersonating = questions.settled(self, || {
+            let ask = |user: &User, asked: &Attributes<'_>| questions.decide(user, asked);
+            kubewright_access::impersonate(&self.access.modes, requestor, wanted, asked, &ask)
+        });
+        Box::pin(impersonating).await
     }
 }
 

@@ -8,7 +8,7 @@ use kubewright_apimachinery::go::quote;
 use kubewright_x509::{ORGANIZATION, pem, request_subject};
 use serde_json::Value;
 
-use super::{Attributes, decide};
+use super::{Attributes, ruling};
 use crate::object::meta_text;
 use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::request::call::Call;
@@ -18,7 +18,12 @@ const GROUP: &str = "certificates.k8s.io";
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 
 /// Refuses what the user may not do to a request for a certificate; all other kinds pass.
-pub(crate) fn check_signer(call: &Call<'_>, resource: &Resource, object: &Value, old: Option<&Value>) -> Result<()> {
+pub(crate) async fn check_signer(
+    call: &Call<'_>,
+    resource: &Resource,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<()> {
     if !resource.is(BuiltInId::CertificateSigningRequests) {
         return Ok(());
     }
@@ -33,7 +38,7 @@ pub(crate) fn check_signer(call: &Call<'_>, resource: &Resource, object: &Value,
         (Some(Subresource::Status), Some(old)) if is_signed(object, old) => ("sign", signer(old)),
         _ => return Ok(()),
     };
-    if may(call, verb, doing) {
+    if may(call, verb, doing).await {
         return Ok(());
     }
     refuse(&format!(
@@ -50,12 +55,15 @@ fn signer(object: &Value) -> &str {
 }
 
 /// The right is for a signer, or for all of its domain.
-fn may(call: &Call<'_>, verb: &'static str, signer: &str) -> bool {
+async fn may(call: &Call<'_>, verb: &'static str, signer: &str) -> bool {
     let domain = signer.split('/').next().unwrap_or_default();
-    [signer.to_owned(), format!("{domain}/*")].into_iter().any(|name| {
+    for name in [signer.to_owned(), format!("{domain}/*")] {
         let asked = Attributes::resource(verb, GROUP, "signers").named(name);
-        decide(call.server, call.user, &asked).allowed
-    })
+        if ruling(call.server, call.user, &asked).await.decision.allowed {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a change of the status is one of the certificate or of the conditions.

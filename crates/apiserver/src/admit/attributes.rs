@@ -1,6 +1,6 @@
 //! What plugins and webhooks may know about a write.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub(crate) use kubewright_admission::Operation;
@@ -8,7 +8,7 @@ use kubewright_admission::{Attributes as Facts, GroupVersionKind, GroupVersionRe
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use crate::access::User;
+use crate::access::{self, Attributes as Asked, Decision, Questions, User};
 use crate::audit::AuditAnnotations;
 use crate::object;
 use crate::registry::{BuiltInId, Resource, Subresource, name_of};
@@ -44,6 +44,8 @@ pub(crate) struct Attributes<'a> {
     deadline: &'a OnceLock<Deadline>,
     query: &'a Query,
     delete: Option<&'a DeleteOptions>,
+    /// Where somebody outside the server is asked what users may do.
+    questions: Option<Arc<Questions>>,
 }
 
 /// A kind that exists as the body of a subresource only.
@@ -109,6 +111,28 @@ impl<'a> Attributes<'a> {
             deadline: call.deadline,
             query: call.query,
             delete: None,
+            questions: call.server.asks_webhooks().then(Arc::default),
+        }
+    }
+
+    /// Whether a user may do what is asked. Only inside of [`Attributes::settled`] the answer is known.
+    pub(crate) fn decide(&self, user: &User, asked: &Asked<'_>) -> Decision {
+        match &self.questions {
+            None => access::decide(self.server, user, asked),
+            Some(questions) => questions.decide(user, asked),
+        }
+    }
+
+    /// What is known of users' rights, where somebody outside the server is asked.
+    pub(crate) fn questions(&self) -> Option<Arc<Questions>> {
+        self.questions.clone()
+    }
+
+    /// Does work that asks what users may do, once more for every question that has to be sent.
+    pub(crate) async fn settled<T>(&self, mut work: impl FnMut() -> T) -> T {
+        match &self.questions {
+            None => work(),
+            Some(questions) => questions.settled(self.server, work).await,
         }
     }
 

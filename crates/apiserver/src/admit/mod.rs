@@ -112,7 +112,7 @@ pub(crate) async fn mutate(
     old: Option<&Value>,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    mutate_by_plugins(attributes, object, old)?;
+    mutate_by_plugins(attributes, object, old).await?;
     if !attributes.server.has_mutating_admission() {
         return Ok(());
     }
@@ -121,7 +121,7 @@ pub(crate) async fn mutate(
     mutate_by_others(attributes, object, old, warnings, (&mut policies, &mut webhooks)).await?;
     // What a policy or a webhook changed is seen by the plugins again, and by those of them that ask for it (A8).
     if policies.again() | webhooks.again() {
-        mutate_by_plugins(attributes, object, old)?;
+        mutate_by_plugins(attributes, object, old).await?;
         mutate_by_others(attributes, object, old, warnings, (&mut policies, &mut webhooks)).await?;
     }
     dispatch::restore_owners(object, owners, warnings);
@@ -148,8 +148,17 @@ async fn mutate_by_others(
     Ok(())
 }
 
-fn mutate_by_plugins(attributes: &Attributes<'_>, object: &mut Value, old: Option<&Value>) -> Result<()> {
-    plugins(attributes).try_for_each(|plugin| plugin.mutate(attributes, object, old))
+async fn mutate_by_plugins(attributes: &Attributes<'_>, object: &mut Value, old: Option<&Value>) -> Result<()> {
+    // Begun anew where a plugin has to wait for an answer.
+    let sent = attributes.questions().map(|_| object.clone());
+    attributes
+        .settled(|| {
+            if let Some(sent) = &sent {
+                object.clone_from(sent);
+            }
+            plugins(attributes).try_for_each(|plugin| plugin.mutate(attributes, object, old))
+        })
+        .await
 }
 
 /// Lets plugins, policies and webhooks refuse what is about to be stored; what they warn of joins `warnings`.
@@ -159,7 +168,13 @@ pub(crate) async fn validate(
     old: Option<&Value>,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    plugins(attributes).try_for_each(|plugin| plugin.validate(attributes, object, old, warnings))?;
+    let warned = warnings.len();
+    attributes
+        .settled(|| {
+            warnings.truncate(warned);
+            plugins(attributes).try_for_each(|plugin| plugin.validate(attributes, object, old, warnings))
+        })
+        .await?;
     if attributes
         .server
         .admission

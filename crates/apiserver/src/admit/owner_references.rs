@@ -7,7 +7,6 @@ use kubewright_access::Attributes as Asked;
 use serde_json::Value;
 
 use super::{AdmissionPlugin, Attributes, Operation, Plugin};
-use crate::access;
 use crate::registry::{BuiltInId, Registry, Resource, Subresource, name_of};
 use crate::wire::status::Result;
 
@@ -31,14 +30,14 @@ impl Plugin for OwnerReferencesPermissionEnforcement {
         if !is_write || is_pod_status || owners(Some(object)) == owners(old) {
             return Ok(());
         }
-        let (server, user) = (attributes.server, attributes.user);
+        let user = attributes.user;
         let resource = attributes.resource;
         if attributes.operation != Operation::Create {
             let asked = Asked::resource("delete", &*resource.group, &*resource.plural)
                 .in_namespace(attributes.namespace)
                 .named(&*attributes.name)
                 .part(name_of(attributes.subresource));
-            let decision = access::decide(server, user, &asked);
+            let decision = attributes.decide(user, &asked);
             if !decision.allowed {
                 let why = format!(
                     "cannot set an ownerRef on a resource you can't delete: {}, <nil>",
@@ -49,7 +48,7 @@ impl Plugin for OwnerReferencesPermissionEnforcement {
         }
         let blocking = newly_blocking(owners(Some(object)), owners(old));
         let anything = Asked::resource("update", "*", "*").named("*").part("finalizers");
-        if blocking.is_empty() || access::decide(server, user, &anything).allowed {
+        if blocking.is_empty() || attributes.decide(user, &anything).allowed {
             return Ok(());
         }
         for owner in blocking {
@@ -94,7 +93,7 @@ fn check_finalizers(attributes: &Attributes<'_>, owner: &Value) -> Result<()> {
     } else {
         asked
     };
-    let decision = access::decide(attributes.server, attributes.user, &asked);
+    let decision = attributes.decide(attributes.user, &asked);
     if decision.allowed {
         return Ok(());
     }

@@ -152,7 +152,9 @@ impl Remote {
             } else {
                 Trust::Bundle(&self.ca_bundle)
             };
-            tls::config(trust, front_proxy::front_proxy().map(|proxy| &proxy.client), clock)
+            let identity =
+                front_proxy::front_proxy().map(|proxy| (vec![proxy.client.certificate_der()], proxy.client.key_der()));
+            tls::config(trust, identity, clock)
         });
         made.clone()
     }

@@ -7,8 +7,6 @@ pub(crate) mod openapi;
 mod openid;
 pub(crate) mod version;
 
-use std::sync::Arc;
-
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use serde_json::{Value, json};
@@ -76,8 +74,7 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
         ["openapi", "v2"] => return openapi_v2(server, &sources, parts),
         ["openapi", "v3"] => return openapi_index(server, &sources),
         ["openapi", "v3", path @ ..] => {
-            let document = server.documents.document(&path.join("/"), &sources);
-            let mut response = openapi_document(document, &path.join("/"), query, parts);
+            let mut response = openapi_document(server, &sources, &path.join("/"), query, parts);
             date(server, &sources, &mut response);
             return response;
         }
@@ -213,6 +210,7 @@ fn aggregated(groups: &Value, parts: &Parts, pretty: bool) -> Response<Body> {
 }
 
 const SWAGGER_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const DOCUMENT_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 
 /// One document for everything, in JSON or, for older clients, in protobuf.
 fn openapi_v2(server: &Server, sources: &Sources, parts: &Parts) -> Response<Body> {
@@ -221,7 +219,7 @@ fn openapi_v2(server: &Server, sources: &Sources, parts: &Parts) -> Response<Bod
     let mut response = if joined(&parts.headers, header::IF_NONE_MATCH).contains(&etag) {
         nothing(StatusCode::NOT_MODIFIED)
     } else {
-        match negotiate::swagger_encoding(&parts.headers) {
+        match negotiate::openapi_encoding(&parts.headers, "v2") {
             None => nothing(StatusCode::NOT_ACCEPTABLE),
             Some(encoding) => {
                 let (bytes, content_type) = match encoding {
@@ -283,25 +281,17 @@ fn openapi_index(server: &Server, sources: &Sources) -> Response<Body> {
 }
 
 /// A document under its hashed address may be kept for ever; under another hash it has moved (O3).
-fn openapi_document(document: Option<Arc<Document>>, path: &str, query: &Query, parts: &Parts) -> Response<Body> {
-    let Some(document) = document else {
+fn openapi_document(server: &Server, sources: &Sources, path: &str, query: &Query, parts: &Parts) -> Response<Body> {
+    let Some(document) = server.documents.document(path, sources) else {
         return nothing(StatusCode::NOT_FOUND);
     };
-    let accept = joined(&parts.headers, header::ACCEPT);
-    // Upstream has them in protobuf too, for which no client of this server asks without a word about JSON.
-    let takes_json = accept.split(',').any(|clause| {
-        matches!(
-            negotiate::media_type(clause),
-            "application/json" | "application/*" | "*/*"
-        )
-    });
-    if !accept.is_empty() && !takes_json {
+    let Some(encoding) = negotiate::openapi_encoding(&parts.headers, "v3") else {
         let mut response = nothing(StatusCode::NOT_ACCEPTABLE);
         response
             .headers_mut()
             .insert(header::VARY, HeaderValue::from_static("Accept"));
         return response;
-    }
+    };
     let etag = format!("\"{}\"", document.hash);
     let asked = query.text("hash");
     let mut response = Response::new(Body::empty());
@@ -314,15 +304,18 @@ fn openapi_document(document: Option<Arc<Document>>, path: &str, query: &Query, 
     } else if joined(&parts.headers, header::IF_NONE_MATCH).contains(&etag) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     } else {
-        response = respond::respond(
-            Reply::new(StatusCode::OK, document.text.clone()),
-            Output::JSON,
-            &parts.headers,
-            &[],
-        );
+        let bytes = match encoding {
+            Encoding::Protobuf => server.documents.protobuf(path, &document, sources),
+            Encoding::Json | Encoding::Yaml => document.text.clone(),
+        };
+        response = respond::respond(Reply::new(StatusCode::OK, bytes), Output::JSON, &parts.headers, &[]);
     }
+    let content_type = match encoding {
+        Encoding::Protobuf => DOCUMENT_PROTOBUF,
+        Encoding::Json | Encoding::Yaml => "application/json",
+    };
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::VARY, HeaderValue::from_static("Accept"));
     if !asked.is_empty() {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));

@@ -70,6 +70,7 @@ pub(crate) struct Documents {
 struct BuiltDocuments {
     generation: (u64, u64),
     documents: BTreeMap<String, Arc<Document>>,
+    protobuf: BTreeMap<String, Bytes>,
     swagger: Option<Arc<Document>>,
     swagger_protobuf: Option<Bytes>,
     /// When a document was first asked for.
@@ -108,6 +109,17 @@ impl Documents {
             .documents
             .insert(name.to_owned(), Arc::clone(&document));
         Some(document)
+    }
+
+    /// The document behind a name, in protobuf.
+    pub(crate) fn protobuf(&self, name: &str, document: &Document, sources: &Sources) -> Bytes {
+        if let Some(bytes) = self.current(sources).protobuf.get(name) {
+            return bytes.clone();
+        }
+        let value: Value = serde_json::from_slice(&document.text).unwrap_or_default();
+        let bytes = Bytes::from(schema::openapi::document_protobuf(&value));
+        self.current(sources).protobuf.insert(name.to_owned(), bytes.clone());
+        bytes
     }
 
     /// `/openapi/v2`

@@ -132,7 +132,7 @@ pub(crate) async fn mutate(
         if round.round > 0 && round.output.as_ref() != Some(object) {
             round.object_changed();
         }
-        if let Some(last) = apply_all(&context, &invocations, &mut forms, &mut errors, round)?
+        if let Some(last) = apply_all(&context, &invocations, &mut forms, &mut errors, round).await?
             && let Some(mut objects) = forms.take(last)
         {
             round.changed = true;
@@ -150,7 +150,7 @@ pub(crate) async fn mutate(
 }
 
 /// Evaluates policies. Returns the version of the last one that was applied, which alone counts if there are several.
-fn apply_all(
+async fn apply_all(
     context: &Context<'_>,
     invocations: &[Invocation<'_>],
     forms: &mut Forms,
@@ -168,7 +168,8 @@ fn apply_all(
         let Some(objects) = forms.get_mut(*matched) else {
             continue;
         };
-        let holds = policy.holds(&context.request(policy.reads, *matched, objects, params)?);
+        let holds = || -> Result<_> { Ok(policy.holds(&context.request(policy.reads, *matched, objects, params)?)) };
+        let holds = context.attributes.settled(holds).await?;
         match holds {
             Ok(true) => {}
             Ok(false) => continue,
@@ -184,7 +185,10 @@ fn apply_all(
             if objects.object.is_null() {
                 continue;
             }
-            let change = policy.change(mutation, &context.request(policy.reads, *matched, objects, params)?);
+            let change = || -> Result<_> {
+                Ok(policy.change(mutation, &context.request(policy.reads, *matched, objects, params)?))
+            };
+            let change = context.attributes.settled(change).await?;
             match change.and_then(|change| patched(context, objects, change)) {
                 Ok(None) => last = Some(*matched),
                 Ok(Some(patched)) => {

@@ -81,7 +81,9 @@ pub(crate) async fn validate(
                 }
             };
             for params in &found {
-                let verdict = policy.evaluate(&context.request(policy.reads, matched, objects, params)?);
+                let evaluate =
+                    || -> Result<_> { Ok(policy.evaluate(&context.request(policy.reads, matched, objects, params)?)) };
+                let verdict = attributes.settled(evaluate).await?;
                 outcome.note(attributes, policy, binding, verdict, warnings, &mut annotations);
             }
         }

@@ -7,6 +7,7 @@ use kubewright_apimachinery::names;
 use crate::admit::Deadline;
 use crate::registry::Verb;
 use crate::request::call::Call;
+use crate::request::route::Target;
 use crate::subresource;
 use crate::verbs;
 use crate::webhook;
@@ -41,6 +42,14 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     )))
 }
 
+/// Refuses what needs a namespace and has none.
+pub(crate) fn check_namespace(target: &Target<'_>) -> Result<()> {
+    if target.lacks_namespace && !target.name.is_empty() {
+        return Err(Status::bad_request("Namespace parameter required."));
+    }
+    Ok(())
+}
+
 /// Answers a request before its deadline where a conversion webhook may delay it. Admission checks the deadline itself.
 pub(super) async fn in_time(call: &mut Call<'_>, verb: Verb) -> Result<HandlerOutput> {
     let converts = call
@@ -59,6 +68,7 @@ async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<HandlerOutput> {
     // An update compares the name with the one in its body first.
     if verb != Verb::Update {
         check_name(call.target.name)?;
+        check_namespace(call.target)?;
     }
     if let Some(mirror) = call.server.mirror_of(call.resource()) {
         mirror.refresh(call, verb).await?;

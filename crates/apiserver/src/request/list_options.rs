@@ -34,8 +34,9 @@ pub(crate) enum VersionMatch {
 impl ListOptions {
     pub(crate) fn parse(query: &Query, target: &Target<'_>, watch: bool) -> Result<ListOptions> {
         let resource = &target.resource;
-        let limit = query.integer("limit")?.unwrap_or(0);
+        // In the order in which upstream reads them: of two that are wrong, the first is named.
         let timeout = query.integer("timeoutSeconds")?;
+        let limit = query.integer("limit")?.unwrap_or(0);
         let labels = query.text("labelSelector").parse();
         let labels = labels.map_err(|error: SelectorError| Status::bad_request(error.to_string()))?;
         // A selector must be readable before the options are checked; whether it names fields that exist is asked last.

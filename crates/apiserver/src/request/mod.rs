@@ -15,7 +15,7 @@ pub(crate) mod select;
 pub(crate) mod timeout;
 pub(crate) mod write_options;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -25,7 +25,7 @@ use http::{Method, Response, StatusCode};
 use parking_lot::Mutex;
 
 pub(crate) use body::RequestBody;
-pub(crate) use dispatch::{HandlerOutput, check_name};
+pub(crate) use dispatch::{HandlerOutput, check_name, check_namespace};
 pub(crate) use head::{RequestHead, attributes_of};
 
 use crate::access::{Authorized, Identity};
@@ -66,7 +66,10 @@ impl ApiServer {
         let path = percent_decode(parts.uri.path());
         let head = RequestHead::parse(parts, &path);
         let authorized = match server.access.delegated() {
-            None => catch_unwind(AssertUnwindSafe(|| server.authorize(identity, &head, &mut draft))),
+            None => {
+                let deciding = server.authorize(identity, &head, &mut draft);
+                AssertUnwindSafe(deciding).catch_unwind().await
+            }
             Some(access) => {
                 // Boxed, so that the future of a request that nobody else is asked about does not grow.
                 let deciding = Box::pin(server.authorize_by(&**access, identity, &head, &mut draft));

@@ -37,6 +37,8 @@ pub(crate) struct Target<'a> {
     pub(crate) watch_prefix: bool,
     /// The path leaves the namespace of a namespaced resource open.
     pub(crate) all_namespaces: bool,
+    /// The path has a place for the namespace, and nothing in it: what needs one is refused by whoever looks for it.
+    pub(crate) lacks_namespace: bool,
 }
 
 /// Finds what serves a path. What is found is what the path was read as for authorization, never anything else.
@@ -74,7 +76,9 @@ fn target<'a>(resource: &Arc<Resource>, info: &ResourceInfo<'a>) -> Option<Targe
     if !namespace.is_empty() && !resource.namespaced {
         return None;
     }
-    if resource.namespaced && namespace.is_empty() && !info.name.is_empty() {
+    let all_namespaces = resource.namespaced && namespace.is_empty();
+    let lacks_namespace = all_namespaces && info.has_empty_namespace && !is_custom;
+    if all_namespaces && !lacks_namespace && !info.name.is_empty() {
         return None;
     }
     let subresource = Subresource::parse(info.subresource);
@@ -86,7 +90,8 @@ fn target<'a>(resource: &Arc<Resource>, info: &ResourceInfo<'a>) -> Option<Targe
         return None;
     }
     Some(Target {
-        all_namespaces: resource.namespaced && namespace.is_empty(),
+        all_namespaces,
+        lacks_namespace,
         resource: Arc::clone(resource),
         namespace,
         name: info.name,
@@ -110,7 +115,7 @@ pub(crate) fn verb(head: &RequestHead<'_>, target: &Target<'_>) -> Option<Verb> 
         // Upstream's handler of custom resources goes by the verb, which is that of a GET.
         ("GET" | "HEAD", _) => true,
         _ if target.watch_prefix => false,
-        ("POST" | "DELETE", false) => !target.all_namespaces,
+        ("POST" | "DELETE", false) => !target.all_namespaces || target.lacks_namespace,
         // The body says what is created; a custom resource may be posted to any name.
         ("POST", true) => target.subresource.is_some() || target.resource.custom().is_some(),
         ("PUT" | "PATCH" | "DELETE", true) => true,

@@ -8,14 +8,14 @@ use jiff::Timestamp;
 
 use kubewright_system::clock::Clock;
 
-use crate::access::User;
 use crate::access::tokens::ServiceAccountTokens;
+use crate::access::{AuthorizationWebhook, User};
 use crate::admit::{AdmissionConfigurationError, AdmissionPlugin, Settings};
 use crate::audit::{AuditLog, AuditLogFormat, AuditPolicy};
 use crate::extension::DelegatedAccess;
 
 /// How requests are authorized.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AuthorizationMode {
     /// Roles and bindings, as in a real cluster. The administrator may do everything.
     #[default]
@@ -26,6 +26,8 @@ pub enum AuthorizationMode {
     AlwaysDeny,
     /// What kubelets may do: their own Node, and what the Pods on it refer to. It has no opinion about anybody else.
     Node,
+    /// A webhook, which may allow, deny, or leave it to the next one.
+    Webhook(AuthorizationWebhook),
 }
 
 /// How long requests may take.

@@ -20,8 +20,8 @@ use crate::stream::websocket::channels;
 use crate::stream::{is_upgrade, node, spdy};
 use crate::wire::status::{Result, Status};
 
-pub(super) fn connect(call: &Call<'_>, subresource: Subresource<'_>) -> Result<HandlerOutput> {
-    check_create_of_connection(call)?;
+pub(super) async fn connect(call: &Call<'_>, subresource: Subresource<'_>) -> Result<HandlerOutput> {
+    check_create_of_connection(call).await?;
     let (record, life) = ConnectionLife::of_pod(call)?;
     let pod = object::to_value(call.resource(), &record, record.revision);
     let container = match subresource {

@@ -50,7 +50,7 @@ pub(crate) async fn answer(call: &mut Call<'_>, verb: Verb) -> Result<Option<Han
         (Subresource::Exec | Subresource::Attach | Subresource::PortForward, _) if resource.is(BuiltInId::Pods) => {
             connect::check_options(call, subresource)?;
             body_kind::admit_connection(call).await?;
-            connect::connect(call, subresource).map(Some)
+            connect::connect(call, subresource).await.map(Some)
         }
         (Subresource::Proxy, _) => {
             body_kind::admit_connection(call).await?;

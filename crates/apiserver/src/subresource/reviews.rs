@@ -9,7 +9,7 @@ use kubewright_schema::Types;
 use serde_json::{Map, Value, json};
 
 use super::{body_kind, selectors};
-use crate::access::{self, User};
+use crate::access::{self, Ruling, User};
 use crate::object;
 use crate::request::HandlerOutput;
 use crate::request::call::Call;
@@ -71,10 +71,20 @@ pub(super) async fn access(call: &mut Call<'_>, about: ReviewSubject) -> Result<
         &named
     };
     let (asked, faults) = asked(spec);
-    let decision = access::decide(call.server, user, &asked);
+    let Ruling {
+        decision,
+        denied,
+        error,
+    } = access::ruling(call.server, user, &asked).await;
     let mut status = Map::new();
     status.insert("allowed".into(), decision.allowed.into());
+    if denied {
+        status.insert("denied".into(), true.into());
+    }
     let reason = decision.reason.to_string();
+    let faults = [error.unwrap_or_default(), faults];
+    let faults = faults.into_iter().filter(|fault| !fault.is_empty());
+    let faults = faults.collect::<Vec<_>>().join("; ");
     for (key, text) in [("reason", reason), ("evaluationError", faults)] {
         if !text.is_empty() {
             status.insert(key.into(), text.into());
@@ -217,6 +227,10 @@ pub(super) async fn rules(call: &mut Call<'_>) -> Result<HandlerOutput> {
             AuthorizationMode::Node if node_of(call.user).is_some() => {
                 is_incomplete = true;
                 errors.push("node authorizer does not support user rule resolution".into());
+            }
+            AuthorizationMode::Webhook(_) => {
+                is_incomplete = true;
+                errors.push("webhook authorizer does not support user rule resolution".into());
             }
             AuthorizationMode::AlwaysDeny | AuthorizationMode::Node => {}
             AuthorizationMode::Rbac => {

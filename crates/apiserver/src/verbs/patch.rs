@@ -76,6 +76,10 @@ fn meta_version(object: &Value) -> &str {
     object.get("apiVersion").and_then(Value::as_str).unwrap_or_default()
 }
 
+/// What is said of a patch that leaves a list.
+const NO_KIND_IN_A_LIST: &str = "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type \
+     struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+
 impl Language {
     /// The refusal of a patch whose result cannot be read as a type.
     pub(crate) fn unreadable(self, ty: Option<TypeRef<'_>>, body: &[u8], merged: &Value, why: String) -> Box<Status> {
@@ -164,6 +168,7 @@ struct Patch<'a> {
 impl Patch<'_> {
     /// The live object with a patch applied, decoded and defaulted.
     fn patched(&self, live: Value, warnings: &mut Vec<String>) -> Result<Value> {
+        let name = meta_text(&live, "name").to_owned();
         let (language, resource, body) = (self.language, self.writer.resource, self.body);
         let validation = self.options.validation;
         let strictly = validation != FieldValidation::Ignore;
@@ -209,6 +214,9 @@ impl Patch<'_> {
             && meta_version(&merged).is_empty()
             && decode::kind_changed(&merged, ExpectedKind::of(resource)).is_some()
         {
+            if merged.is_array() {
+                return Err(in_words(NO_KIND_IN_A_LIST.to_owned()));
+            }
             if let Some(why) = decode::type_is_no_text(&merged) {
                 return Err(in_words(why));
             }
@@ -223,7 +231,7 @@ impl Patch<'_> {
                 }
                 warnings.append(&mut complaints);
             }
-            return Err(undeterminable(meta_text(&merged, "name")));
+            return Err(undeterminable(&name));
         }
         // A patch may say another version of the kind: what it leaves is read in that one.
         let mut said = resource;

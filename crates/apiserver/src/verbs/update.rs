@@ -22,6 +22,7 @@ pub(crate) async fn update(call: &mut Call<'_>) -> Result<Reply> {
     place_in_namespace(call, &mut object)?;
     check_name(call, &object)?;
     request::check_name(call.target.name)?;
+    request::check_namespace(call.target)?;
     dedup_owners(&mut object, &mut call.warnings);
     let time = call.server.clock.stamp();
     let may_create = resource.strategy().create_on_update && call.target.subresource.is_none();

@@ -63,7 +63,7 @@ pub(crate) async fn watch(call: &Call<'_>) -> Result<Response<Body>> {
         server: call.server.me.clone(),
         resource: Arc::clone(&call.target.resource),
         output: call.output,
-        table: table::wanted(call.target, call.output, call.query)?,
+        table: table::wanted(call.target, call.output, call.query)?.map(Box::new),
         columns_told: false,
         clock: call.server.clock,
         selection: options.selection.clone(),
@@ -135,7 +135,7 @@ struct Frames {
     resource: Arc<Resource>,
     output: Output,
     /// What makes Tables of the objects, if the client wants those.
-    table: Option<Table>,
+    table: Option<Box<Table>>,
     /// Whether a Table has named the columns; the later ones do not.
     columns_told: bool,
     clock: Clock,
@@ -267,20 +267,30 @@ impl Frames {
             let Some(pending) = self.queue.pop_front() else {
                 break;
             };
-            let (server, resource) = (self.server.upgrade()?, Arc::clone(&self.resource));
+            let server = self.server.upgrade()?;
             let written = out.len();
-            let frame = with_conversions(&server, &resource, |cache| {
+            if self.pending(&mut out, &pending, &ConversionCache::default()).is_err() {
                 out.truncate(written);
-                self.pending(&mut out, &pending, cache)
-            });
-            // What cannot be converted cannot be shown, and the watch must not go on as if nothing had been there.
-            if let Err(status) = frame.await {
-                out.truncate(written);
-                self.value_frame(&mut out, "ERROR", &status.to_value());
-                self.end();
+                // Boxed, because a watch waits nearly always and would keep the room of a conversion.
+                Box::pin(self.converted(&server, &mut out, &pending)).await;
             }
         }
         (!out.is_empty()).then(|| out.into())
+    }
+
+    /// Writes a frame whose object a webhook may have to convert.
+    async fn converted(&mut self, server: &Server, out: &mut Vec<u8>, pending: &QueuedFrame) {
+        let (resource, written) = (Arc::clone(&self.resource), out.len());
+        let frame = with_conversions(server, &resource, |cache| {
+            out.truncate(written);
+            self.pending(out, pending, cache)
+        });
+        // What cannot be converted cannot be shown, and the watch must not go on as if nothing had been there.
+        if let Err(status) = frame.await {
+            out.truncate(written);
+            self.value_frame(out, "ERROR", &status.to_value());
+            self.end();
+        }
     }
 
     fn pending(&mut self, out: &mut Vec<u8>, pending: &QueuedFrame, cache: &ConversionCache) -> FrameResult {

@@ -202,20 +202,24 @@ pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
             .any(|clause| clause.encoding() == Some(Encoding::Json))
 }
 
-/// How a client wants the document of `OpenAPI` v2; `None` when it takes neither form (O3).
-pub(crate) fn swagger_encoding(headers: &HeaderMap) -> Option<Encoding> {
+/// How a client wants a document of `OpenAPI`, whose protobuf has this version in its name; `None` when it takes neither form (O3).
+pub(crate) fn openapi_encoding(headers: &HeaderMap, version: &str) -> Option<Encoding> {
     let accept = joined(headers, header::ACCEPT);
     if accept.trim().is_empty() {
         return Some(Encoding::Json);
     }
+    let is_protobuf = |kind: &str| {
+        let kind = kind.strip_prefix("com.github.proto-openapi.spec.");
+        matches!(
+            kind.and_then(|kind| kind.strip_prefix(version)),
+            Some("@v1.0+protobuf" | ".v1.0+protobuf")
+        )
+    };
     clauses(&accept)
         .iter()
         .find_map(|clause| match (clause.kind, clause.subkind) {
             ("*", "*") | ("application", "json" | "*") => Some(Encoding::Json),
-            (
-                "application",
-                "com.github.proto-openapi.spec.v2@v1.0+protobuf" | "com.github.proto-openapi.spec.v2.v1.0+protobuf",
-            ) => Some(Encoding::Protobuf),
+            ("application", kind) if is_protobuf(kind) => Some(Encoding::Protobuf),
             _ => None,
         })
 }

@@ -6,8 +6,8 @@ use crate::wire::status::Result;
 
 impl PendingWrite<'_, '_> {
     /// Whether the author of a role or a binding may give what it gives.
-    pub(super) fn check_escalation(&self) -> Result<()> {
-        access::check_escalation(self.call, self.resource, &self.object, self.old())
+    pub(super) async fn check_escalation(&self) -> Result<()> {
+        access::check_escalation(self.call, self.resource, &self.object, self.old()).await
     }
 
     /// Whether an update or a patch may create the object that is not there.
@@ -16,7 +16,7 @@ impl PendingWrite<'_, '_> {
     }
 
     /// Whether the author may approve or sign the certificate that is asked for.
-    pub(super) fn check_signer(&self) -> Result<()> {
-        access::check_signer(self.call, self.resource, &self.object, self.old())
+    pub(super) async fn check_signer(&self) -> Result<()> {
+        access::check_signer(self.call, self.resource, &self.object, self.old()).await
     }
 }

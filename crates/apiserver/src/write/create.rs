@@ -27,7 +27,7 @@ pub(crate) async fn create(call: &mut Call<'_>, object: Value, dry_run: bool) ->
     let mut write = PendingWrite::create(call, object, &name, dry_run);
     meta_text(&write.object, "generateName").clone_into(&mut write.attributes.generate_name);
     write.admit_mutating().await?;
-    write.check_escalation()?;
+    write.check_escalation().await?;
     dedup_owners(&mut write.object, &mut write.call.warnings);
     place_in_namespace(write.call, &mut write.object)?;
     let prefix = meta_text(&write.object, "generateName").to_owned();
@@ -51,7 +51,7 @@ pub(crate) async fn create(call: &mut Call<'_>, object: Value, dry_run: bool) ->
         write.prepare_create();
         write.validate_create()?;
         write.check_create_by_update().await?;
-        write.check_signer()?;
+        write.check_signer().await?;
         if name.is_empty() {
             last.clone_into(&mut write.attributes.name);
         }

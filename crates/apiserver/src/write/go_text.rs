@@ -104,11 +104,11 @@ pub(crate) fn restoring(why: &str, ty: TypeRef<'_>, object: &Value) -> String {
         .next()
         .and_then(|place| place.split_once('.'))
         .map_or("", |(_, path)| path);
-    let found = path.split('.').try_fold(object, |value, step| value.get(step));
+    let steps: Vec<&str> = path.split('.').collect();
     let kind = match kind.split(' ').next().unwrap_or_default() {
         "array" => "slice",
         "object" => "map",
-        "number" if found.is_some_and(Value::is_f64) => "float64",
+        "number" if has_fraction_at(object, &steps) => "float64",
         "number" => "int64",
         other => other,
     };
@@ -140,6 +140,15 @@ pub(crate) fn restoring(why: &str, ty: TypeRef<'_>, object: &Value) -> String {
         format!("cannot convert {kind} to {target}")
     } else {
         format!("unrecognized type: {simple}")
+    }
+}
+
+/// Whether a number that is no integer stands at a path of field names, in any item of the lists on the way.
+fn has_fraction_at(value: &Value, steps: &[&str]) -> bool {
+    match (value, steps) {
+        (Value::Array(items), _) => items.iter().any(|item| has_fraction_at(item, steps)),
+        (value, []) => value.is_f64(),
+        (value, [step, rest @ ..]) => value.get(step).is_some_and(|value| has_fraction_at(value, rest)),
     }
 }
 

@@ -83,13 +83,13 @@ pub(crate) async fn update<P: Into<Proposal>>(
 /// One attempt; `None` when the stored object has changed meanwhile.
 async fn attempt(mut write: PendingWrite<'_, '_>) -> Result<Option<Written>> {
     write.admit_mutating().await?;
-    write.check_escalation()?;
+    write.check_escalation().await?;
     dedup_owners(&mut write.object, &mut write.call.warnings);
     write.check_version()?;
     let allocation = write.allocate()?;
     write.prepare_update();
     write.validate_update()?;
-    write.check_signer()?;
+    write.check_signer().await?;
     write.admit_validating().await?;
     write.store_changed(allocation).await
 }

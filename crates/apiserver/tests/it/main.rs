@@ -4,6 +4,7 @@ mod access;
 mod access_hostile;
 mod aggregation;
 mod any_request;
+mod authorization_webhook;
 mod conversion;
 mod custom_resources;
 mod exec;

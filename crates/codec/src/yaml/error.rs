@@ -2,6 +2,8 @@
 
 use saphyr_parser::ScanError;
 
+use super::lookahead;
+
 /// A text that cannot be read as YAML, or that has no JSON form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -36,7 +38,11 @@ impl YamlError {
         } else {
             in_list
         };
-        let (problem, origin) = match reword(error.info(), in_list, in_flow) {
+        let reworded = match reword(error.info(), in_list, in_flow) {
+            (_, Origin::Parser) if in_flow && lookahead::meets_open_quote(text) => (END_OF_STREAM, Origin::Scanner),
+            reworded => reworded,
+        };
+        let (problem, origin) = match reworded {
             (END_OF_STREAM, origin) => {
                 line = text.matches('\n').count();
                 (END_OF_STREAM, origin)

@@ -4,6 +4,7 @@ mod build;
 mod emit;
 mod error;
 mod key;
+mod lookahead;
 mod quoted;
 mod scalar;
 mod sort;

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 pub use custom::{Custom, add_custom_v2, custom_v3, schema_name};
 pub use docs::{NoTypeDocs, TypeDocs};
-pub use gnostic::swagger_protobuf;
+pub use gnostic::{document_protobuf, swagger_protobuf};
 pub use render::Dialect;
 
 use group_versions::GroupVersions;

@@ -335,3 +335,24 @@ fn a_snapshot_outlives_all_that_happens_to_the_store() {
     assert_eq!(snapshot.get("a/one"), Some(&one));
     assert_eq!((snapshot.len(), snapshot.revision()), (1, one.revision));
 }
+
+#[test]
+fn large_states_leave_the_history_before_they_are_many() {
+    let store = Store::default();
+    store.create(RESOURCES[1], "a/small", draft("small")).unwrap();
+    let large = "x".repeat(1 << 20);
+    let mut revision = store.create(RESOURCE, "a/large", draft(&large)).unwrap().revision;
+    for _ in 0..50 {
+        revision = store
+            .update(RESOURCE, "a/large", revision, draft(&large))
+            .unwrap()
+            .revision;
+    }
+    let retained = revision.0 - store.compacted().0;
+    assert!((1..=5).contains(&retained), "{retained} states of a megabyte");
+    // What is there stays, however old.
+    assert_eq!(
+        contents(&store.snapshot(RESOURCES[1])),
+        Contents::from([("a/small".into(), "small".into())])
+    );
+}

@@ -85,7 +85,8 @@ where
                     // Answers and watch events are small and should not wait for one another.
                     let _ = socket.set_nodelay(true);
                     let _ = SockRef::from(&socket).set_send_buffer_size(SEND_BUFFER);
-                    let serving = serve(socket, stop.clone());
+                    // Boxed, because a future that is awaited inside another one takes its room twice.
+                    let serving = Box::pin(serve(socket, stop.clone()));
                     connections.spawn(async move {
                         serving.await;
                         drop(permit);

@@ -66,7 +66,7 @@ pub(super) fn states(step: usize, expected: &State, state: &State) -> Vec<Differ
                 vec!["it should have been deleted".to_owned()],
             )),
             (Some(_), None) | (None, Some(Value::Null)) => {
-                found.push(Difference::new(step, format!("missing {name}"), Vec::new()))
+                found.push(Difference::new(step, format!("missing {name}"), Vec::new()));
             }
             (None, Some(object)) => {
                 found.push(Difference::new(

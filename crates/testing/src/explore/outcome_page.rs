@@ -181,6 +181,7 @@ mod tests {
             plan: Some(plan.clone()),
             difference: Difference::new(0, format!("missing configmaps/{hostile}"), vec![hostile.to_owned()]),
             writes: Vec::new(),
+            story: vec![hostile.to_owned()],
             others: 0,
         };
         let search = Search {

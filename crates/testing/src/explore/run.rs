@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::canonical;
 use super::cluster::Cluster;
-use super::compare::{self, Difference};
+use super::compare::Difference;
 use super::external::ExternalInstance;
 use super::observation::{Boundary, Checkpoint, ClusterChange, Ledger, Observation};
 use super::plan::{Disturbance, ObjectName, Plan, Propagation};
@@ -205,12 +205,11 @@ impl<'a> Run<'a> {
         };
         run.settle(None).await;
         run.follow();
-        run.ledger = match request.from {
-            Some((_, from)) => from.ledger.clone(),
-            None => {
-                run.cluster.set_base();
-                Ledger::new(&run.cluster)
-            }
+        run.ledger = if let Some((_, from)) = request.from {
+            from.ledger.clone()
+        } else {
+            run.cluster.set_base();
+            Ledger::new(&run.cluster)
         };
         Ok(run)
     }

@@ -5,7 +5,6 @@ use kubewright_apimachinery::go::quote;
 use serde_json::Value;
 
 use super::{Operation, Write, list, not_found, text};
-use crate::access;
 use crate::object::meta_text;
 use crate::registry::{BuiltInId, Subresource};
 use crate::wire::status::Result;
@@ -70,7 +69,7 @@ impl Write<'_> {
             .in_namespace(attributes.namespace)
             .named(&*attributes.name);
         let user = &attributes.user.name;
-        (!access::decide(attributes.server, attributes.user, &asked).allowed).then(|| {
+        (!attributes.decide(attributes.user, &asked).allowed).then(|| {
             format!(
                 "audience {quoted} not found in pod spec volume, {user} is not authorized to request tokens for this audience"
             )

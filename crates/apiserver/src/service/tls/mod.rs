@@ -4,12 +4,11 @@ mod verify;
 
 use std::sync::Arc;
 
-use kubewright_system::certificates::KeyedCertificate;
 use kubewright_system::clock::Clock;
 use kubewright_x509::{Certificate, pem};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, PeerIncompatible, SignatureScheme,
 };
@@ -35,7 +34,7 @@ pub(crate) enum Trust<'a> {
 /// The configuration of a client, which shows a certificate if it has one. The error is upstream's message.
 pub(crate) fn config(
     trust: Trust<'_>,
-    identity: Option<&KeyedCertificate>,
+    identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     clock: Clock,
 ) -> Result<Arc<ClientConfig>, String> {
     let roots = match trust {
@@ -62,8 +61,8 @@ pub(crate) fn config(
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     let mut config = match identity {
-        Some(identity) => builder
-            .with_client_auth_cert(vec![identity.certificate_der()], identity.key_der())
+        Some((chain, key)) => builder
+            .with_client_auth_cert(chain, key)
             .map_err(|error| error.to_string())?,
         None => builder.with_no_client_auth(),
     };

@@ -29,9 +29,11 @@ pub(super) fn read(parts: &Parts, body: Bytes) -> Result<Bytes, CallError> {
         ));
     }
     if !(200..=206).contains(&code) {
-        return Err(CallError::Refused(
-            told(&body).unwrap_or_else(|| generic(code, content_type, &body)),
-        ));
+        let why = told(&body).unwrap_or_else(|| generic(code, content_type, &body));
+        return Err(match code {
+            429 | 500 | 504 => CallError::Passing(why),
+            _ => CallError::Refused(why),
+        });
     }
     if body.is_empty() {
         return Err(CallError::Empty {

@@ -22,6 +22,9 @@ pub(crate) enum CallError {
     /// The status of the response is an error.
     #[error("{0}")]
     Refused(String),
+    /// The status of the response says that another attempt may succeed: 429, 500 or 504.
+    #[error("{0}")]
+    Passing(String),
     /// The response has no body.
     #[error("0-length response with status code: {code} and content type: {content_type}")]
     Empty {
@@ -30,4 +33,15 @@ pub(crate) enum CallError {
         /// The content type of the response, or else the accepted one.
         content_type: String,
     },
+}
+
+impl CallError {
+    /// Whether another attempt may succeed, by upstream's measure.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            CallError::Passing(_) => true,
+            CallError::Exchange { why, .. } => why.contains("connection reset by peer"),
+            _ => false,
+        }
+    }
 }

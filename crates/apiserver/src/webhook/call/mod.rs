@@ -5,6 +5,7 @@
 //! timeout closes its connection.
 
 mod answer;
+mod caller;
 mod error;
 mod target;
 
@@ -28,6 +29,7 @@ use crate::service::local_endpoints::LocalEndpoint;
 use crate::service::resolve::{self, Route};
 use crate::service::tls::{self, Trust};
 use crate::service::{Connection, EndpointAddress, OutgoingBody, SendError, connection};
+pub(crate) use caller::{Caller, Credentials};
 pub(crate) use error::CallError;
 use target::Target;
 
@@ -39,7 +41,7 @@ const MAX_IDLE: usize = 25;
 const IDLE_TIME: Duration = Duration::from_secs(90);
 const MAX_REDIRECTS: usize = 10;
 const MAX_RETRIES: usize = 10;
-const DEADLINE: &str = "context deadline exceeded";
+pub(crate) const DEADLINE: &str = "context deadline exceeded";
 
 /// Posts a JSON document to a webhook and returns the body of a successful response.
 pub(crate) async fn post(
@@ -56,13 +58,10 @@ pub(crate) async fn post(
         document: document.into(),
         // Rounded up to whole seconds.
         query: format!("timeout={}s", timeout.as_nanos().div_ceil(1_000_000_000)),
+        authorization: None,
         reading: AtomicBool::new(false),
     };
-    match tokio::time::timeout(timeout, call.run()).await {
-        Ok(outcome) => outcome,
-        Err(_) if call.reading.load(Ordering::Relaxed) => Err(CallError::Body(DEADLINE.into())),
-        Err(_) => Err(exchange("Post", client.target.url(&call.query), DEADLINE.into())),
-    }
+    call.within(timeout).await
 }
 
 fn exchange(method: &'static str, url: String, why: String) -> CallError {
@@ -147,6 +146,8 @@ struct OneCall<'a> {
     client: &'a WebhookClient,
     document: Bytes,
     query: String,
+    /// The header by which the server says who it is.
+    authorization: Option<&'a HeaderValue>,
     /// Whether a response has begun.
     reading: AtomicBool,
 }
@@ -158,6 +159,14 @@ enum Response {
 }
 
 impl OneCall<'_> {
+    async fn within(&self, timeout: Duration) -> Result<Bytes, CallError> {
+        match tokio::time::timeout(timeout, self.run()).await {
+            Ok(outcome) => outcome,
+            Err(_) if self.reading.load(Ordering::Relaxed) => Err(CallError::Body(DEADLINE.into())),
+            Err(_) => Err(exchange("Post", self.client.target.url(&self.query), DEADLINE.into())),
+        }
+    }
+
     async fn run(&self) -> Result<Bytes, CallError> {
         let mut repetitions = 0;
         loop {
@@ -273,6 +282,9 @@ impl OneCall<'_> {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        if let Some(authorization) = self.authorization {
+            headers.insert(header::AUTHORIZATION, authorization.clone());
+        }
         Ok(request)
     }
 

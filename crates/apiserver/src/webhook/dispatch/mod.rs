@@ -112,7 +112,7 @@ impl<'a> Request<'a> {
     }
 
     /// Whether the conditions of a webhook hold for the request in the version that it is sent in.
-    fn conditions_hold(&self, webhook: &Webhook, objects: &VersionedObjects) -> Result<bool> {
+    async fn conditions_hold(&self, webhook: &Webhook, objects: &VersionedObjects) -> Result<bool> {
         let variables = Variables {
             attributes: &self.facts,
             kind: &objects.kind,
@@ -120,9 +120,9 @@ impl<'a> Request<'a> {
             old: &objects.old,
             authorizer: Arc::new(Rights::of(self.attributes)),
         };
-        webhook
-            .conditions
-            .hold(&variables)
+        self.attributes
+            .settled(|| webhook.conditions.hold(&variables))
+            .await
             .map_err(|why| Status::forbidden(self.attributes.resource.about(), &self.facts.name, &why))
     }
 

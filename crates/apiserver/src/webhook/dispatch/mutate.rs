@@ -80,7 +80,7 @@ pub(crate) async fn mutate(
             .convert_to(&invocation.kind, attributes, &request.equivalents)
             .await?;
         let current = objects.insert(current);
-        if !webhook.conditions.is_empty() && !request.conditions_hold(webhook, current)? || !is_due {
+        if !webhook.conditions.is_empty() && !request.conditions_hold(webhook, current).await? || !is_due {
             continue;
         }
         let outcome = match request.ask(webhook, &invocation, current, warnings).await {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kubewright_cel::authorizer::{AuthorizationCheck, Authorize, Decision, Target};
 
-use crate::access::{self, Attributes as Asked, User};
+use crate::access::{self, Attributes as Asked, Questions, User};
 use crate::admit::Attributes;
 use crate::server::Server;
 
@@ -13,6 +13,7 @@ use crate::server::Server;
 pub(crate) struct Rights {
     server: Option<Arc<Server>>,
     user: User,
+    questions: Option<Arc<Questions>>,
 }
 
 impl Rights {
@@ -20,6 +21,7 @@ impl Rights {
         Rights {
             server: attributes.server.me.upgrade(),
             user: attributes.user.clone(),
+            questions: attributes.questions(),
         }
     }
 }
@@ -53,7 +55,11 @@ impl Authorize for Rights {
         let Some(server) = &self.server else {
             return Decision::default();
         };
-        let decision = access::decide(server, account.as_ref().unwrap_or(&self.user), &asked);
+        let user = account.as_ref().unwrap_or(&self.user);
+        let decision = match &self.questions {
+            None => access::decide(server, user, &asked),
+            Some(questions) => questions.decide(user, &asked),
+        };
         Decision {
             allowed: decision.allowed,
             reason: decision.reason.to_string(),

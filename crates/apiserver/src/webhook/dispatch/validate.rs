@@ -37,7 +37,7 @@ pub(crate) async fn validate(
             forms.insert(invocation.kind.clone(), objects);
         }
         let objects = &forms[&invocation.kind];
-        if webhook.conditions.is_empty() || request.conditions_hold(webhook, objects)? {
+        if webhook.conditions.is_empty() || request.conditions_hold(webhook, objects).await? {
             invocations.push((webhook, invocation));
         }
     }

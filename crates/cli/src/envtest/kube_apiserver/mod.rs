@@ -5,6 +5,7 @@
 pub(crate) mod admission;
 mod admission_file;
 mod audit;
+mod authorization;
 mod feature_gates;
 mod help;
 mod serving;

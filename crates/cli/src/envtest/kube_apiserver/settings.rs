@@ -7,15 +7,12 @@ use std::time::Duration;
 
 use kubewright_apimachinery::duration;
 use kubewright_apimachinery::go::quote;
-use kubewright_apimachinery::go::quote::quote_list;
-use kubewright_apiserver::{
-    AuthorizationMode, FrontProxyHeaders, ListenOptions, Options, ServiceAccountTokens, TokenKeyError,
-};
+use kubewright_apiserver::{FrontProxyHeaders, ListenOptions, Options, ServiceAccountTokens, TokenKeyError};
 use kubewright_cluster::with_sources;
 
 use super::super::flags::{Given, Table};
 use super::treatment::{self, Treatment};
-use super::{admission, admission_file, audit, feature_gates, serving};
+use super::{admission, admission_file, audit, authorization, feature_gates, serving};
 use crate::token_file;
 
 /// The only ranges that there are here: those of envtest.
@@ -50,7 +47,7 @@ impl Settings {
         check_front_proxies(given, &mut problems);
         check_service_accounts(given, &mut problems);
         audit::check(given, &mut problems);
-        let authorization = authorization(given, &mut problems);
+        let authorization = authorization::authorizers(given, &mut problems);
         let options = admission::apply(given, Options::new(), &mut problems);
         let apis = apis(given, &mut problems);
         check_token_request(given, &mut problems);
@@ -101,9 +98,7 @@ impl Settings {
 
 /// Nobody is anonymous where everybody is allowed everything, as upstream has it.
 fn is_anonymous(given: &Given) -> bool {
-    let modes = given.items("authorization-mode");
-    let allows_everything = modes.is_empty() || modes.iter().any(|mode| mode == "AlwaysAllow");
-    !allows_everything && given.is_on("anonymous-auth", true)
+    !authorization::allows_everything(given) && given.is_on("anonymous-auth", true)
 }
 
 /// Flags with another than their default value that would change what this server does not have.
@@ -232,32 +227,6 @@ fn check_token_request(given: &Given, problems: &mut Vec<String>) {
         "--service-account-signing-key-file and --service-account-issuer are required flags"
     };
     problems.push(why.to_owned());
-}
-
-/// Modes are asked one after another.
-fn authorization(given: &Given, problems: &mut Vec<String>) -> Vec<AuthorizationMode> {
-    let modes = given.items("authorization-mode");
-    let mut known = Vec::new();
-    for mode in &modes {
-        match mode.as_str() {
-            "AlwaysAllow" => known.push(AuthorizationMode::AlwaysAllow),
-            "AlwaysDeny" => known.push(AuthorizationMode::AlwaysDeny),
-            "RBAC" => known.push(AuthorizationMode::Rbac),
-            "Node" => known.push(AuthorizationMode::Node),
-            "ABAC" | "Webhook" => problems.push(format!(
-                "--authorization-mode={mode} is not possible here: this server authorizes by RBAC, Node, AlwaysAllow or AlwaysDeny"
-            )),
-            _ => problems.push(format!("authorization-mode {} is not a valid mode", quote(mode))),
-        }
-    }
-    if (1..modes.len()).any(|at| modes[..at].contains(&modes[at])) {
-        let modes = quote_list(&modes);
-        problems.push(format!("authorization-mode {modes} has mode specified more than once"));
-    }
-    if modes.is_empty() {
-        known.push(AuthorizationMode::AlwaysAllow);
-    }
-    known
 }
 
 /// The proxies that may say whom a request is of.

@@ -29,7 +29,9 @@ const OBEYED: &[&str] = &[
     "advertise-address", "bind-address", "secure-port", "cert-dir", "tls-cert-file", "tls-private-key-file", "tls-min-version",
     "shutdown-delay-duration", "request-timeout", "min-request-timeout",
     // Who asks, and whether they may.
-    "anonymous-auth", "client-ca-file", "token-auth-file", "authorization-mode", "api-audiences", "service-account-issuer",
+    "anonymous-auth", "client-ca-file", "token-auth-file", "authorization-mode", "authorization-config",
+    "authorization-webhook-config-file", "authorization-webhook-version", "authorization-webhook-cache-authorized-ttl",
+    "authorization-webhook-cache-unauthorized-ttl", "api-audiences", "service-account-issuer",
     "service-account-key-file", "service-account-signing-key-file", "service-account-max-token-expiration",
     "service-account-extend-token-expiration", "requestheader-allowed-names", "requestheader-client-ca-file",
     "requestheader-extra-headers-prefix", "requestheader-group-headers", "requestheader-uid-headers", "requestheader-username-headers",
@@ -78,8 +80,6 @@ const TUNING: &[&str] = &[
     "audit-webhook-initial-backoff", "audit-webhook-batch-initial-backoff", "audit-webhook-mode",
     "audit-webhook-truncate-enabled", "audit-webhook-truncate-max-batch-size", "audit-webhook-truncate-max-event-size",
     "audit-webhook-version", "authentication-token-webhook-cache-ttl", "authentication-token-webhook-version",
-    "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
-    "authorization-webhook-version",
 ];
 
 /// Flags that are refused, and why.
@@ -93,12 +93,8 @@ const REFUSED: &[(&[&str], &str)] = &[
         "this server does not ask a webhook about tokens; use --token-auth-file",
     ),
     (
-        &[
-            "authorization-webhook-config-file",
-            "authorization-policy-file",
-            "authorization-config",
-        ],
-        "this server authorizes by RBAC, Node, AlwaysAllow or AlwaysDeny alone",
+        &["authorization-policy-file"],
+        "this server authorizes by RBAC, Node, Webhook, AlwaysAllow or AlwaysDeny alone",
     ),
     (
         &[

@@ -36,8 +36,8 @@ fn what_is_not_possible_here_is_refused_by_name() {
             "--oidc-issuer-url is not possible here: ",
         ),
         (
-            "--authorization-webhook-config-file=x",
-            "--authorization-webhook-config-file is not possible here: ",
+            "--authorization-policy-file=x",
+            "--authorization-policy-file is not possible here: ",
         ),
         (
             "--etcd-servers=http://x --authorization-mode=ABAC,RBAC",

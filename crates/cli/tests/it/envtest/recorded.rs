@@ -4,13 +4,23 @@
 //! `conformance/upstream/drop-in` records: it plays these on the programs of `$KUBEWRIGHT_UPSTREAM_BIN`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
-use http_body_util::BodyExt as _;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use kubewright_system::certificates::{Leaf, Signer};
 use kubewright_system::kubeconfig::Credentials;
 use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 use super::folder::made_folder;
 use super::setup::{Authorities, Programs, Setup};
@@ -32,6 +42,16 @@ async fn front_proxies_say_whom_a_request_is_of() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_audit_log_has_what_the_policy_says() {
     compare("audit").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_says_what_users_may_do() {
+    compare("authorization-webhook").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn authorizers_come_from_a_file() {
+    compare("authorization-config").await;
 }
 
 /// Plays a script, and compares with what was recorded; or records.
@@ -90,7 +110,9 @@ fn list(value: &Value) -> Vec<Value> {
 /// The answers to the requests of a script, and the audit log.
 async fn play(setup: &Setup, script: &Value) -> Value {
     let folder = setup.folder.path().display().to_string();
-    let fill = |text: &str| text.replace("${dir}", &folder);
+    let webhook = Webhook::start(&script["webhook"]).await;
+    let address = webhook.address.clone();
+    let fill = |text: &str| text.replace("${dir}", &folder).replace("${webhook}", &address);
     let proxies = Authorities::new("front-proxy-ca");
     fs::write(
         setup.folder.path().join("front-proxy-ca.crt"),
@@ -102,7 +124,11 @@ async fn play(setup: &Setup, script: &Value) -> Value {
         fs::write(setup.folder.path().join(name), text).unwrap();
     }
     let _etcd = setup.etcd();
-    let mut command = setup.kube_apiserver();
+    let mut command = if script["webhook"].is_null() {
+        setup.kube_apiserver()
+    } else {
+        setup.kube_apiserver_without_authorizers()
+    };
     for flag in list(&script["flags"]) {
         command.arg(fill(flag.as_str().unwrap()));
     }
@@ -115,7 +141,19 @@ async fn play(setup: &Setup, script: &Value) -> Value {
         } else {
             &setup.clients.signer
         };
-        let answer = ask(setup, signer, &step, &mut placeholders).await;
+        let parts = if script["webhook"].is_null() {
+            &PARTS[..PARTS.len() - DECISIONS]
+        } else {
+            PARTS
+        };
+        let mut answer = ask(setup, signer, &step, parts, &mut placeholders).await;
+        let reviews = webhook.received(&mut placeholders);
+        if !reviews.is_empty() {
+            answer["reviews"] = reviews.into();
+        }
+        if let Some(text) = answer["/message"].as_str() {
+            answer["/message"] = text.replace(&address, "${webhook}").into();
+        }
         if step["quiet"] != true {
             answers.push(json!({ "request": step["request"], "answer": answer }));
         }
@@ -139,7 +177,21 @@ async fn play(setup: &Setup, script: &Value) -> Value {
     json!({ "answers": answers, "audit": audit })
 }
 
-async fn ask(setup: &Setup, signer: &Signer, step: &Value, placeholders: &mut Placeholders) -> Value {
+/// What is shown of an answer: what an object looks like is recorded elsewhere, here it counts who may have it.
+const PARTS: &[&str] = &[
+    "/message",
+    "/status/userInfo",
+    "/status/reason",
+    "/status/incomplete",
+    "/status/evaluationError",
+    "/data",
+    "/status/allowed",
+    "/status/denied",
+];
+/// How many of these, the last ones, only scripts about decisions show.
+const DECISIONS: usize = 2;
+
+async fn ask(setup: &Setup, signer: &Signer, step: &Value, parts: &[&str], placeholders: &mut Placeholders) -> Value {
     let groups: Vec<String> = list(&step["groups"])
         .iter()
         .map(|group| group.as_str().unwrap().to_owned())
@@ -180,21 +232,95 @@ async fn ask(setup: &Setup, signer: &Signer, step: &Value, placeholders: &mut Pl
     let mut body: Value =
         serde_json::from_slice(&body).unwrap_or_else(|_| String::from_utf8_lossy(&body).into_owned().into());
     placeholders.replace(&mut body);
-    // What an object looks like is recorded elsewhere: here it counts who may have it.
     let mut shown = Map::from_iter([("code".to_owned(), code.into())]);
-    for part in [
-        "/message",
-        "/status/userInfo",
-        "/status/reason",
-        "/status/incomplete",
-        "/status/evaluationError",
-        "/data",
-    ] {
+    if let Value::String(text) = &body
+        && parts.len() == PARTS.len()
+        && code >= 400
+    {
+        shown.insert("/message".to_owned(), text.clone().into());
+    }
+    for part in parts {
         if let Some(found) = body.pointer(part) {
-            shown.insert(part.to_owned(), found.clone());
+            shown.insert((*part).to_owned(), found.clone());
         }
     }
     Value::Object(shown)
+}
+
+/// The webhook that a script may have: it answers about each user as the script says, and keeps what it was asked.
+struct Webhook {
+    address: String,
+    received: Arc<Mutex<Vec<Value>>>,
+    serving: JoinHandle<()>,
+}
+
+impl Webhook {
+    async fn start(answers: &Value) -> Webhook {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (kept, answers) = (Arc::clone(&received), Arc::new(answers.clone()));
+        let serving = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let (kept, answers) = (Arc::clone(&kept), Arc::clone(&answers));
+                let service = service_fn(move |request| review(request, Arc::clone(&kept), Arc::clone(&answers)));
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
+            }
+        });
+        Webhook {
+            address,
+            received,
+            serving,
+        }
+    }
+
+    /// What it was asked since the last call.
+    fn received(&self, placeholders: &mut Placeholders) -> Vec<Value> {
+        let mut received = std::mem::take(&mut *self.received.lock().unwrap());
+        received.iter_mut().for_each(|review| placeholders.replace(review));
+        received
+    }
+}
+
+impl Drop for Webhook {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn review(
+    request: http::Request<Incoming>,
+    kept: Arc<Mutex<Vec<Value>>>,
+    answers: Arc<Value>,
+) -> Result<http::Response<Full<Bytes>>, Infallible> {
+    let head = format!("{} {}", request.method(), request.uri());
+    let token = request.headers().get("authorization").cloned();
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let mut review: Value = serde_json::from_slice(&body).unwrap();
+    let mut asked = json!({ "request": head, "review": review });
+    if let Some(token) = token {
+        asked["authorization"] = token.to_str().unwrap().into();
+    }
+    kept.lock().unwrap().push(asked);
+    let answer = &answers[review["spec"]["user"].as_str().unwrap_or_default()];
+    let mut response = http::Response::builder()
+        .status(answer["code"].as_u64().map_or(200, |code| u16::try_from(code).unwrap()))
+        .header("content-type", "application/json");
+    if answer["body"].is_string() {
+        response = response.header("content-type", "text/plain");
+    }
+    let text = if answer["body"].is_null() {
+        review["status"] = answer
+            .get("status")
+            .cloned()
+            .unwrap_or_else(|| json!({ "allowed": false }));
+        review.to_string()
+    } else {
+        answer["body"]
+            .as_str()
+            .map_or_else(|| answer["body"].to_string(), str::to_owned)
+    };
+    Ok(response.body(Full::new(Bytes::from(text))).unwrap())
 }
 
 /// What a server makes up, by the order in which it is met.

@@ -140,11 +140,16 @@ impl Setup {
     }
 
     pub(super) fn kube_apiserver(&self) -> Command {
+        let mut command = self.kube_apiserver_without_authorizers();
+        command.arg("--authorization-mode=RBAC");
+        command
+    }
+
+    pub(super) fn kube_apiserver_without_authorizers(&self) -> Command {
         let folder = self.folder.path().display();
         let mut command = Command::new(self.programs.path().join("kube-apiserver"));
         command
             .arg("--allow-privileged=true")
-            .arg("--authorization-mode=RBAC")
             .arg("--bind-address=127.0.0.1")
             .arg(format!("--cert-dir={folder}"))
             .arg(format!("--client-ca-file={folder}/client-cert-auth-ca.crt"))

@@ -96,8 +96,12 @@ pub fn v1_to_v2(object: &Value) -> Value {
         spec.insert("behavior".into(), behavior);
     }
     let mut status = Map::new();
-    for field in ["observedGeneration", "lastScaleTime", "currentReplicas"] {
+    for field in ["observedGeneration", "lastScaleTime"] {
         copy(object, &["status", field], &mut status, field);
+    }
+    // v1 says so when there are none, v2 does not.
+    if int_at(object, &["status", "currentReplicas"]) != 0 {
+        copy(object, &["status", "currentReplicas"], &mut status, "currentReplicas");
     }
     status.insert(
         "desiredReplicas".into(),

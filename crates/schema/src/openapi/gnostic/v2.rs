@@ -1,37 +1,8 @@
-//! The document of version 2 as protobuf, in the message that Go clients ask for (gnostic's `openapi.v2.Document`, O3).
-//! Values without a message of their own (extensions, examples, enumerations) are YAML there; JSON is YAML.
+//! The document of version 2: gnostic's `openapi.v2.Document` (O3).
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-/// How a member of a JSON object is written into a field of a message.
-enum FieldEncoding {
-    Text,
-    Flag,
-    Integer,
-    Double,
-    /// A repeated string.
-    Texts,
-    /// Any value, as text.
-    Any,
-    /// A repeated value.
-    Each(&'static FieldEncoding),
-    /// A message for an object.
-    One(&'static Message),
-    /// A message that holds the value in that field.
-    In(u32, &'static FieldEncoding),
-    /// A message with that repeated field: an entry per member, with its name and value.
-    Entries(u32, &'static FieldEncoding),
-    /// A schema or a boolean.
-    SchemaOrFlag,
-    Parameter,
-    ParameterOrReference,
-}
-
-/// The fields of a message in the order of their numbers, and the field of its extensions.
-struct Message {
-    fields: &'static [(u32, &'static str, FieldEncoding)],
-    extensions: u32,
-}
+use super::{FieldEncoding, Message, document};
 
 static DOCUMENT: Message = Message {
     fields: &[
@@ -43,7 +14,7 @@ static DOCUMENT: Message = Message {
             "definitions",
             FieldEncoding::Entries(1, &FieldEncoding::One(&SCHEMA)),
         ),
-        (10, "parameters", FieldEncoding::Entries(1, &FieldEncoding::Parameter)),
+        (10, "parameters", FieldEncoding::Entries(1, &PARAMETER)),
         (
             12,
             "security",
@@ -82,7 +53,7 @@ static PATH: Message = Message {
         (
             9,
             "parameters",
-            FieldEncoding::Each(&FieldEncoding::ParameterOrReference),
+            FieldEncoding::Each(&FieldEncoding::OrReference(&PARAMETER)),
         ),
     ],
     extensions: 10,
@@ -97,7 +68,7 @@ static OPERATION: Message = Message {
         (
             8,
             "parameters",
-            FieldEncoding::Each(&FieldEncoding::ParameterOrReference),
+            FieldEncoding::Each(&FieldEncoding::OrReference(&PARAMETER)),
         ),
         (
             9,
@@ -147,6 +118,12 @@ static IN_PATH: Message = Message {
     ],
     extensions: 22,
 };
+/// A parameter is one of several messages, by where it is.
+static PARAMETER: FieldEncoding = FieldEncoding::ByPlace(&[
+    ("body", &[1], &BODY),
+    ("path", &[2, 4], &IN_PATH),
+    ("query", &[2, 3], &IN_QUERY),
+]);
 static DOCS: Message = Message {
     fields: &[(1, "description", FieldEncoding::Text), (2, "url", FieldEncoding::Text)],
     extensions: 3,
@@ -173,7 +150,11 @@ static SCHEMA: Message = Message {
         (18, "minProperties", FieldEncoding::Integer),
         (19, "required", FieldEncoding::Texts),
         (20, "enum", FieldEncoding::Each(&FieldEncoding::Any)),
-        (21, "additionalProperties", FieldEncoding::SchemaOrFlag),
+        (
+            21,
+            "additionalProperties",
+            FieldEncoding::OrFlag(&FieldEncoding::One(&SCHEMA)),
+        ),
         (22, "type", FieldEncoding::In(1, &FieldEncoding::Text)),
         (23, "items", FieldEncoding::In(1, &FieldEncoding::One(&SCHEMA))),
         (24, "allOf", FieldEncoding::Each(&FieldEncoding::One(&SCHEMA))),
@@ -191,126 +172,14 @@ static SCHEMA: Message = Message {
 /// The document of `/openapi/v2` as clients ask for it with
 /// `application/com.github.proto-openapi.spec.v2@v1.0+protobuf`.
 pub fn swagger_protobuf(swagger: &Value) -> Vec<u8> {
-    let mut out = Vec::new();
-    if let Value::Object(document) = swagger {
-        put_message(&mut out, &DOCUMENT, document);
-    }
-    out
-}
-
-fn put_message(out: &mut Vec<u8>, message: &Message, object: &Map<String, Value>) {
-    for (number, name, kind) in message.fields {
-        if let Some(value) = object.get(*name) {
-            put(out, *number, kind, value);
-        }
-    }
-    let extensions = object.iter().filter(|(name, _)| name.starts_with("x-"));
-    for (name, value) in extensions {
-        put_entry(out, message.extensions, name, &FieldEncoding::Any, value);
-    }
-}
-
-/// Values that say nothing are left out, as protobuf has it; messages are not.
-fn put(out: &mut Vec<u8>, number: u32, kind: &FieldEncoding, value: &Value) {
-    match kind {
-        FieldEncoding::Text => {
-            if let Some(text) = value.as_str().filter(|text| !text.is_empty()) {
-                put_bytes(out, number, text.as_bytes());
-            }
-        }
-        FieldEncoding::Flag => {
-            if *value == true {
-                put_varint(out, u64::from(number) << 3);
-                put_varint(out, 1);
-            }
-        }
-        FieldEncoding::Integer => {
-            if let Some(integer) = value.as_i64().filter(|integer| *integer != 0) {
-                put_varint(out, u64::from(number) << 3);
-                put_varint(out, integer as u64);
-            }
-        }
-        FieldEncoding::Double => {
-            if let Some(double) = value.as_f64().filter(|double| *double != 0.0) {
-                put_varint(out, u64::from(number) << 3 | 1);
-                out.extend(double.to_le_bytes());
-            }
-        }
-        FieldEncoding::Texts => {
-            for text in value.as_array().into_iter().flatten().filter_map(Value::as_str) {
-                put_bytes(out, number, text.as_bytes());
-            }
-        }
-        FieldEncoding::Any => within(out, number, |out| put_bytes(out, 2, format!("{value}\n").as_bytes())),
-        FieldEncoding::Each(kind) => {
-            for item in value.as_array().into_iter().flatten() {
-                put(out, number, kind, item);
-            }
-        }
-        FieldEncoding::One(message) => {
-            if let Value::Object(object) = value {
-                within(out, number, |out| put_message(out, message, object));
-            }
-        }
-        FieldEncoding::In(field, kind) => within(out, number, |out| put(out, *field, kind, value)),
-        FieldEncoding::Entries(field, kind) => within(out, number, |out| {
-            for (name, value) in value.as_object().into_iter().flatten() {
-                put_entry(out, *field, name, kind, value);
-            }
-        }),
-        FieldEncoding::SchemaOrFlag => within(out, number, |out| match value {
-            // A member of a `oneof` is written even when false.
-            Value::Bool(flag) => out.extend([2 << 3, u8::from(*flag)]),
-            schema => put(out, 1, &FieldEncoding::One(&SCHEMA), schema),
-        }),
-        FieldEncoding::Parameter => within(out, number, |out| put_parameter(out, value)),
-        FieldEncoding::ParameterOrReference => within(out, number, |out| match value.get("$ref") {
-            Some(target) => within(out, 2, |out| put(out, 1, &FieldEncoding::Text, target)),
-            None => put(out, 1, &FieldEncoding::Parameter, value),
-        }),
-    }
-}
-
-fn put_parameter(out: &mut Vec<u8>, parameter: &Value) {
-    match parameter["in"].as_str() {
-        Some("body") => put(out, 1, &FieldEncoding::One(&BODY), parameter),
-        Some("path") => within(out, 2, |out| put(out, 4, &FieldEncoding::One(&IN_PATH), parameter)),
-        _ => within(out, 2, |out| put(out, 3, &FieldEncoding::One(&IN_QUERY), parameter)),
-    }
-}
-
-fn put_entry(out: &mut Vec<u8>, number: u32, name: &str, kind: &FieldEncoding, value: &Value) {
-    within(out, number, |out| {
-        put_bytes(out, 1, name.as_bytes());
-        put(out, 2, kind, value);
-    });
-}
-
-/// Writes a message of its own into a field.
-fn within(out: &mut Vec<u8>, number: u32, write: impl FnOnce(&mut Vec<u8>)) {
-    let mut inner = Vec::new();
-    write(&mut inner);
-    put_bytes(out, number, &inner);
-}
-
-fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
-    put_varint(out, u64::from(number) << 3 | 2);
-    put_varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
+    document(&DOCUMENT, swagger)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::super::put;
     use super::*;
 
     /// What Go's gnostic package makes of the document below.
@@ -466,7 +335,7 @@ mod tests {
         let schema = json!({"enum": ["a"], "x-kubernetes-list-type": "set", "unknown": 1});
         put(&mut out, 1, &FieldEncoding::One(&SCHEMA), &schema);
         let text = String::from_utf8_lossy(&out);
-        assert!(text.contains("\"a\"\n") && text.contains("x-kubernetes-list-type") && text.contains("\"set\"\n"));
+        assert!(text.contains("a\n") && text.contains("x-kubernetes-list-type") && text.contains("set\n"));
         assert!(!text.contains("unknown"), "{text}");
     }
 }
