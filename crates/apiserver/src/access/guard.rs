@@ -41,16 +41,15 @@ pub(crate) async fn check_create_by_update(call: &Call<'_>) -> Result<()> {
         .in_namespace(call.target.namespace)
         .named(call.target.name);
     asked.version = (&*resource.version).into();
-    let decision = match call.server.access.delegated() {
-        Some(access) => decide_by(&**access, call.user, &asked)
+    let decision = if let Some(access) = call.server.access.delegated() {
+        decide_by(&**access, call.user, &asked)
             .await
-            .map_err(|why| Status::internal(&why))?,
-        None => {
-            let Ruling { decision, error, .. } = ruling(call.server, call.user, &asked).await;
-            match error {
-                Some(why) if !decision.allowed => return Err(Status::internal(&why)),
-                _ => decision,
-            }
+            .map_err(|why| Status::internal(&why))?
+    } else {
+        let Ruling { decision, error, .. } = ruling(call.server, call.user, &asked).await;
+        match error {
+            Some(why) if !decision.allowed => return Err(Status::internal(&why)),
+            _ => decision,
         }
     };
     if decision.allowed {

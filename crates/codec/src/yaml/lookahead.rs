@@ -19,14 +19,13 @@ pub(super) fn meets_open_quote(text: &str) -> bool {
             at += 1;
         }
         match characters.get(at) {
-            None => return false,
             Some('{' | '[' | '}' | ']' | ',' | ':' | '?') => at += 1,
             Some(&quote @ ('"' | '\'')) => match end_of_quoted(&characters, at, quote) {
                 Some(end) => at = end,
                 None => return true,
             },
             // Comments, anchors, tags and the like have mistakes of their own.
-            Some('#' | '&' | '*' | '!' | '|' | '>' | '%' | '@' | '`') => return false,
+            None | Some('#' | '&' | '*' | '!' | '|' | '>' | '%' | '@' | '`') => return false,
             Some(_) => at = end_of_plain(&characters, at),
         }
     }

@@ -161,7 +161,7 @@ fn of_file(path: &str) -> Result<Vec<AuthorizationMode>, String> {
         let webhook = &entry["webhook"];
         match (kind, webhook.is_object()) {
             ("Webhook", true) => {
-                authorizers.extend(of_entry(webhook, &at, &mut problems).map(AuthorizationMode::Webhook))
+                authorizers.extend(of_entry(webhook, &at, &mut problems).map(AuthorizationMode::Webhook));
             }
             ("Webhook", false) => {
                 problems.push(format!("{}: Required value: required when type=Webhook", at("webhook")));

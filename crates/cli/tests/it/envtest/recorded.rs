@@ -277,7 +277,9 @@ impl Webhook {
     /// What it was asked since the last call.
     fn received(&self, placeholders: &mut Placeholders) -> Vec<Value> {
         let mut received = std::mem::take(&mut *self.received.lock().unwrap());
-        received.iter_mut().for_each(|review| placeholders.replace(review));
+        for review in &mut received {
+            placeholders.replace(review);
+        }
         received
     }
 }
