@@ -18,7 +18,7 @@ use super::layer::{HttpResponse, failure, whole};
 use super::request::ApiRequest;
 use super::{Fault, Lag, Lateness, Traffic, WebhookTrouble};
 
-/// How long a write takes while events are late.
+/// How long a write takes while a cache may be behind.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Which write: the same address finds the same write in every run that is equal up to it.
@@ -332,7 +332,7 @@ impl Journal {
         let body = body.collect().await?.to_bytes();
         let (at, strike) = self.begin(api_request, serde_json::from_slice(&body).ok());
         // What somebody undoes at once is made again at once as long as the event is late: without a pause no time would pass.
-        if traffic.lags().is_active() {
+        if traffic.lags().may_be_behind() {
             tokio::time::sleep(PAUSE).await;
         }
         if self.is_refused(at) {

@@ -16,6 +16,9 @@ const SHORT: Duration = Duration::from_secs(4);
 /// How late all events are.
 const LONG: Duration = Duration::from_secs(30);
 
+/// How long a cache may be behind afterwards: who is told that a watch is too old pauses before the list that replaces it.
+const AFTERWARDS: Duration = Duration::from_secs(60);
+
 /// How events are late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lateness {
@@ -88,12 +91,12 @@ impl Lags {
         });
     }
 
-    /// Whether events are late now.
-    pub(crate) fn is_active(&self) -> bool {
+    /// Whether events are late, or a cache may still be behind because they were.
+    pub(crate) fn may_be_behind(&self) -> bool {
         self.0
             .lock()
             .as_ref()
-            .is_some_and(|active| Instant::now() < active.until)
+            .is_some_and(|active| Instant::now() < active.until + AFTERWARDS)
     }
 
     /// Whether an event was late.
