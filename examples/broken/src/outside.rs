@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kubewright::prelude::*;
-use kubewright::serde_json::{self, Value, json};
+use kubewright::serde_json::{Value, json};
 
 use crate::{App, AppStatus, Children, operator, set_status};
 
@@ -42,7 +42,7 @@ impl Cloud {
 
     /// Holds what it held then.
     pub fn restore(&self, snapshot: &Value) {
-        let held = serde_json::from_value(snapshot.clone()).unwrap_or_default();
+        let held = BTreeMap::deserialize(snapshot).unwrap_or_default();
         self.buckets(|buckets| *buckets = held);
     }
 }
