@@ -142,7 +142,18 @@ impl Conversions {
                 "src {api_version}, Kind={kind} and dst {desired}, Kind={kind} does not belong to same API Group"
             ));
         }
-        conversion.convert(object, from, to)
+        let converted = conversion.convert(object, from, to);
+        // When an object is applied in another version than before, the API server asks for what is left of it without the fields of
+        // the former applier, often no more than its kind. Go reads that as an object of zeros; a Rust type may have no such value.
+        // What was never a whole object is then what it was.
+        match converted {
+            Err(_) if object.get("metadata").is_none() => {
+                let mut left = object.clone();
+                left["apiVersion"] = desired.into();
+                Ok(left)
+            }
+            converted => converted,
+        }
     }
 
     /// The kind and the version within its group.

@@ -406,3 +406,12 @@ fn what_is_served_can_be_listed() {
     assert_eq!(kind.versions().collect::<Vec<_>>(), ["v1", "v1beta1", "v1alpha1"]);
     assert_eq!(kind.annotation(), None);
 }
+
+/// When an object is applied in another version than before, the API server asks for what is left of it without the former applier's
+/// fields: neither metadata nor spec.
+#[test]
+fn what_is_left_of_an_object_is_converted_too() {
+    let left = json!({ "apiVersion": "shop.example.com/v1beta1", "kind": "Shop" });
+    let came = converted("shop.example.com/v1", std::slice::from_ref(&left));
+    assert_eq!(came, [json!({ "apiVersion": "shop.example.com/v1", "kind": "Shop" })]);
+}
