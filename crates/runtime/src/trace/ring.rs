@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_record_larger_than_all_is_not_kept() {
-        let mut ring = Ring::new(300);
+        let mut ring = Ring::new(600);
         ring.push(Duration::ZERO, Place::default(), line("small"));
         ring.push(Duration::ZERO, Place::default(), line(&"x".repeat(1000)));
         assert_eq!((ring.bytes(), ring.forgotten()), (0, 2));
