@@ -142,18 +142,18 @@ impl Conversions {
                 "src {api_version}, Kind={kind} and dst {desired}, Kind={kind} does not belong to same API Group"
             ));
         }
-        let converted = conversion.convert(object, from, to);
-        // When an object is applied in another version than before, the API server asks for what is left of it without the fields of
-        // the former applier, often no more than its kind. Go reads that as an object of zeros; a Rust type may have no such value.
-        // What was never a whole object is then what it was.
-        match converted {
-            Err(_) if object.get("metadata").is_none() => {
-                let mut left = object.clone();
-                left["apiVersion"] = desired.into();
-                Ok(left)
-            }
-            converted => converted,
+        if object.get("metadata").is_some() {
+            return conversion.convert(object, from, to);
         }
+        // When an object is applied in another version than before, the API server asks for what is left of it without the fields of
+        // the former applier, often no more than its kind, and wants metadata back. Go reads that as an object of zeros; a Rust type
+        // may have no such value, and what was never a whole object is then what it was.
+        let mut left = object.clone();
+        left["metadata"] = Value::Object(serde_json::Map::new());
+        Ok(conversion.convert(&left, from, to).unwrap_or_else(|_| {
+            left["apiVersion"] = desired.into();
+            left
+        }))
     }
 
     /// The kind and the version within its group.

@@ -22,7 +22,12 @@ pub(super) fn steps(folder: &Path, operator: &Operator) -> Result<Vec<Step>, Err
             continue;
         }
         let objects = manifests::read(&file)?;
-        let objects: Vec<Value> = objects.into_iter().filter(|object| !is_served(object)).collect();
+        // A sample in another version of its kind is the same object: one of them is created.
+        let is_there = |object: &Value| all.iter().any(|other| is_same(other, object));
+        let objects: Vec<Value> = objects
+            .into_iter()
+            .filter(|object| !is_served(object) && !is_there(object))
+            .collect();
         if objects.is_empty() {
             continue;
         }
@@ -37,6 +42,23 @@ pub(super) fn steps(folder: &Path, operator: &Operator) -> Result<Vec<Step>, Err
     }
     steps.push(step("delete".to_owned(), all, Action::Delete));
     Ok(steps)
+}
+
+/// Whether two manifests are of one object, perhaps in two versions.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let group = |object: &Value| {
+        let api_version = object["apiVersion"].as_str().unwrap_or_default();
+        api_version.split_once('/').map(|(group, _)| group.to_owned())
+    };
+    let named = |object: &Value| {
+        let metadata = &object["metadata"];
+        (
+            object["kind"].clone(),
+            metadata["namespace"].clone(),
+            metadata["name"].clone(),
+        )
+    };
+    group(one) == group(other) && named(one) == named(other)
 }
 
 #[derive(Clone, Copy)]

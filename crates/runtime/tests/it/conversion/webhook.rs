@@ -413,5 +413,8 @@ fn what_is_served_can_be_listed() {
 fn what_is_left_of_an_object_is_converted_too() {
     let left = json!({ "apiVersion": "shop.example.com/v1beta1", "kind": "Shop" });
     let came = converted("shop.example.com/v1", std::slice::from_ref(&left));
-    assert_eq!(came, [json!({ "apiVersion": "shop.example.com/v1", "kind": "Shop" })]);
+    assert_eq!(
+        came,
+        [json!({ "apiVersion": "shop.example.com/v1", "kind": "Shop", "metadata": {} })]
+    );
 }
