@@ -1,13 +1,15 @@
 //! Access that another server decides about: the same stages, but each question may have to be sent.
 
-use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
 use http::Response;
 use kubewright_access::{Attributes, Decision, Forbidden, Impersonated, User};
 use kubewright_apimachinery::go::quote;
 
-use super::{Authorized, Identity, authenticate, forbidden_status, impersonate, no_sniff, refuse, unreadable};
+use super::questions::Question;
+use super::{
+    Authorized, Identity, Questions, authenticate, forbidden_status, impersonate, no_sniff, refuse, unreadable,
+};
 use crate::audit::{AccessOutcome, AuditDraft};
 use crate::extension::DelegatedAccess;
 use crate::request::RequestHead;
@@ -47,18 +49,11 @@ impl Server {
         let user = match wanted {
             None => requestor,
             Some(wanted) => {
-                let impersonating = self.impersonate_by(access, &requestor, &wanted, &asked);
-                match impersonating.await.map_err(|why| unknown(head, &why))? {
-                    Ok(impersonated) => {
-                        let user = Arc::new(impersonated.user);
-                        draft.impersonated = Some((Arc::clone(&user), impersonated.constraint));
-                        user
-                    }
-                    Err(forbidden) => {
-                        draft.outcome = AccessOutcome::MayNotImpersonate;
-                        return Err(forbid(&forbidden));
-                    }
-                }
+                let impersonating = self.impersonate_by(access, &requestor, &wanted, &asked).await;
+                let impersonated = impersonating.map_err(|why| unknown(head, &why))?;
+                draft
+                    .impersonates(impersonated)
+                    .map_err(|forbidden| forbid(&forbidden))?
             }
         };
         let decision = decide_by(access, &user, &asked).await;
@@ -76,8 +71,7 @@ impl Server {
         })
     }
 
-    /// Whether a user may act as another one. The rules ask and do not wait: what they ask for the first time is sent, and they
-    /// are tried once more with the answer.
+    /// Whether a user may act as another one.
     async fn impersonate_by(
         &self,
         access: &dyn DelegatedAccess,
@@ -85,27 +79,16 @@ impl Server {
         wanted: &User,
         asked: &Attributes<'_>,
     ) -> Result<Result<Impersonated, Forbidden>, String> {
-        let mut known: Vec<((User, Attributes<'static>), Decision)> = Vec::new();
-        loop {
-            let next = {
-                let missing: RefCell<Option<(User, Attributes<'static>)>> = RefCell::new(None);
-                let ask = |user: &User, asked: &Attributes<'_>| {
-                    let question = (user.clone(), asked.clone().into_owned());
-                    if let Some((_, decision)) = known.iter().find(|(asked, _)| *asked == question) {
-                        return decision.clone();
-                    }
-                    missing.borrow_mut().get_or_insert(question);
-                    Decision::DENIED
-                };
-                let result = kubewright_access::impersonate(&self.access.modes, requestor, wanted, asked, &ask);
-                match missing.into_inner() {
-                    None => return Ok(result),
-                    Some(missing) => missing,
-                }
-            };
-            let decision = decide_by(access, &next.0, &next.1).await?;
-            known.push((next, decision));
-        }
+        let questions = Questions::default();
+        let impersonating = || {
+            let ask = |user: &User, asked: &Attributes<'_>| questions.decide(user, asked);
+            kubewright_access::impersonate(&self.access.modes, requestor, wanted, asked, &ask)
+        };
+        let answer = |question: Question| async move {
+            let decision = decide_by(access, &question.0, &question.1).await?;
+            Ok((question, decision))
+        };
+        questions.settled_by(impersonating, answer).await
     }
 }
 

@@ -353,17 +353,12 @@ impl Server {
         };
         let user = match wanted {
             None => requestor,
-            Some(wanted) => match self.impersonate(&requestor, &wanted, &asked).await {
-                Ok(impersonated) => {
-                    let user = Arc::new(impersonated.user);
-                    draft.impersonated = Some((Arc::clone(&user), impersonated.constraint));
-                    user
-                }
-                Err(forbidden) => {
-                    draft.outcome = AccessOutcome::MayNotImpersonate;
-                    return Err(forbid(&forbidden));
-                }
-            },
+            Some(wanted) => {
+                let impersonated = self.impersonate(&requestor, &wanted, &asked).await;
+                draft
+                    .impersonates(impersonated)
+                    .map_err(|forbidden| forbid(&forbidden))?
+            }
         };
         let Ruling { decision, error, .. } = ruling(self, &user, &asked).await;
         draft.outcome = AccessOutcome::Decided(decision.clone());

@@ -1,12 +1,15 @@
 //! Questions of work that cannot wait for their answers: it is done again once they are known.
 
+use std::convert::Infallible;
+
 use kubewright_access::{Attributes, Decision, User};
 use parking_lot::Mutex;
 
 use super::ruling;
 use crate::server::Server;
 
-type Question = (User, Attributes<'static>);
+/// Whether a user may do something.
+pub(super) type Question = (User, Attributes<'static>);
 
 /// What is known of a user's rights, and what somebody asked in vain.
 #[derive(Debug, Default)]
@@ -28,16 +31,33 @@ impl Questions {
     }
 
     /// Does work until everything that it asks is known.
-    pub(crate) async fn settled<T>(&self, server: &Server, mut work: impl FnMut() -> T) -> T {
+    pub(crate) async fn settled<T>(&self, server: &Server, work: impl FnMut() -> T) -> T {
+        let answer = |question: Question| async move {
+            let decision = ruling(server, &question.0, &question.1).await.decision;
+            Ok::<_, Infallible>((question, decision))
+        };
+        let Ok(done) = self.settled_by(work, answer).await;
+        done
+    }
+
+    /// The same with answers from elsewhere. The first one that cannot be had ends it.
+    pub(super) async fn settled_by<T, E, F>(
+        &self,
+        mut work: impl FnMut() -> T,
+        answer: impl Fn(Question) -> F,
+    ) -> Result<T, E>
+    where
+        F: Future<Output = Result<(Question, Decision), E>>,
+    {
         loop {
             let done = work();
             let missing = self.missing.lock().take();
             let Some(question) = missing else {
-                return done;
+                return Ok(done);
             };
             drop(done);
-            let decision = ruling(server, &question.0, &question.1).await.decision;
-            self.known.lock().push((question, decision));
+            let answered = answer(question).await?;
+            self.known.lock().push(answered);
         }
     }
 }

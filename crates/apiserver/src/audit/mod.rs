@@ -15,7 +15,7 @@ use std::sync::Arc;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response};
 use jiff::Timestamp;
-use kubewright_access::Decision;
+use kubewright_access::{Decision, Forbidden, Impersonated};
 use parking_lot::Mutex;
 
 pub use event::{AuditDecision, AuditEvent, AuditQuery};
@@ -247,6 +247,21 @@ impl AuditDraft {
             self.logged = LoggedRequest::begin(log, &server.clock, self, head).map(Arc::new);
             if let Some(logged) = &self.logged {
                 logged.received();
+            }
+        }
+    }
+
+    /// The user wants to act as another one: as whom, if they may.
+    pub(crate) fn impersonates(&mut self, ruling: Result<Impersonated, Forbidden>) -> Result<Arc<User>, Forbidden> {
+        match ruling {
+            Ok(impersonated) => {
+                let user = Arc::new(impersonated.user);
+                self.impersonated = Some((Arc::clone(&user), impersonated.constraint));
+                Ok(user)
+            }
+            Err(forbidden) => {
+                self.outcome = AccessOutcome::MayNotImpersonate;
+                Err(forbidden)
             }
         }
     }

@@ -1,7 +1,6 @@
 //! `kubewright explore`: explores the operator of a project by its own test `tests/explore.rs`, which it builds and runs.
 
 mod outcome;
-mod target;
 
 use std::error::Error;
 use std::io;
@@ -53,7 +52,7 @@ pub(crate) struct Arguments {
     #[arg(long, short, value_name = "NUMBER")]
     jobs: Option<usize>,
 
-    /// Only this class: restart, crash, requests, watches, world, edits, and what else the operator's version of kubewright knows
+    /// Only this class: restart, crash, requests, watches, staleness, rights, webhooks, clock, world, edits or pairs
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     class: Vec<String>,
 
@@ -84,6 +83,8 @@ enum ExploreError {
     Outcome(String, #[source] Box<dyn Error>),
     #[error("cannot run {}", .0.display())]
     Run(PathBuf, #[source] io::Error),
+    #[error("cannot write {}", .0.display())]
+    Write(PathBuf, #[source] io::Error),
     #[error(
         "tests/{0}.rs explored nothing: it has to be a test that calls `explore({1}::operator).samples(\"config/samples\").run().await`"
     )]
@@ -124,9 +125,9 @@ fn exit_code(outcomes: &[Outcome]) -> ExitCode {
 fn explore(arguments: &Arguments, progress: &Progress) -> Result<Vec<Outcome>, Box<dyn Error>> {
     let project = Project::load()?;
     if arguments.test == TEST {
-        target::write_if_missing(&project, progress)?;
+        write_if_missing(&project, progress)?;
     }
-    let program = target::build(&project, &arguments.test, progress)?;
+    let program = project.build_test(&arguments.test, progress)?;
     let folder = tempfile::tempdir().map_err(ExploreError::Folder)?;
     let mut command = Command::new(&program);
     command
@@ -174,6 +175,24 @@ fn explore(arguments: &Arguments, progress: &Progress) -> Result<Vec<Outcome>, B
         return Err(ExploreError::Nothing(arguments.test.clone(), crate_name).into());
     }
     Ok(outcomes)
+}
+
+/// Writes the test as `kubewright create api` does, into a project that was made before that.
+fn write_if_missing(project: &Project, progress: &Progress) -> Result<(), ExploreError> {
+    let file = kubewright_scaffold::explore_test(project.file());
+    let path = project.root().join(&file.path);
+    if path.exists() {
+        return Ok(());
+    }
+    let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    written
+        .and_then(|()| std::fs::write(&path, &file.content))
+        .map_err(|source| ExploreError::Write(path, source))?;
+    progress.note(format!(
+        "{} was missing and is written: it is yours from now on",
+        file.path
+    ));
+    Ok(())
 }
 
 /// `90`, `30s`, `5m`, `1h`

@@ -1,4 +1,4 @@
-//! Building the operator's program with cargo.
+//! Building programs of a project with cargo: the operator, and tests that a command runs.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,30 +17,46 @@ pub(super) fn build(project: &Project, progress: &Progress) -> Result<PathBuf, E
     if let Some(binary) = std::env::var_os(BINARY).filter(|path| !path.is_empty()) {
         return Ok(PathBuf::from(binary));
     }
-    let step = progress.noisy_step("Building the operator");
-    let built = run(project);
-    match &built {
-        Ok(_) => step.done(),
-        Err(_) => step.failed(),
-    }
-    choose(project, built?)
+    let built = run(project, "the operator", "bin", &BUILD, progress)?;
+    choose(project, built)
+}
+
+/// Builds a test; where its program is.
+pub(super) fn build_test(project: &Project, test: &str, progress: &Progress) -> Result<PathBuf, Error> {
+    let file = format!("tests/{test}.rs");
+    let built = run(project, &file, "test", &["test", "--no-run", "--test", test], progress)?;
+    let built = built.into_iter().find(|program| program.name == test);
+    built.map(|program| program.executable).ok_or(Error::NoTest(file))
 }
 
 /// What cargo is asked for: the programs, with the features that `cargo test` builds them with.
 ///
 /// Cargo adds the features of `[dev-dependencies]` as soon as a target is asked for that may use them. Without `--examples` the
 /// packages below the testing feature would be compiled a second time, once for the tests and once for the manifests.
-const BUILD: [&str; 4] = [
-    "build",
-    "--bins",
-    "--examples",
-    "--message-format=json-render-diagnostics",
-];
+const BUILD: [&str; 3] = ["build", "--bins", "--examples"];
 
-/// Runs cargo, whose diagnostics go where ours go; the programs it made.
-fn run(project: &Project) -> Result<Vec<Binary>, Error> {
+/// Builds something of the project and tells so; the programs of a kind that cargo made.
+fn run(
+    project: &Project,
+    what: &str,
+    kind: &str,
+    arguments: &[&str],
+    progress: &Progress,
+) -> Result<Vec<Binary>, Error> {
+    let step = progress.noisy_step(format!("Building {what}"));
+    let built = run_cargo(project, kind, arguments);
+    match &built {
+        Ok(Some(_)) => step.done(),
+        Ok(None) | Err(_) => step.failed(),
+    }
+    built?.ok_or_else(|| Error::Build(what.to_owned()))
+}
+
+/// Runs cargo, whose diagnostics go where ours go; the programs it made, if it succeeded.
+fn run_cargo(project: &Project, kind: &str, arguments: &[&str]) -> Result<Option<Vec<Binary>>, Error> {
     let mut child = Command::new("cargo")
-        .args(BUILD)
+        .args(arguments)
+        .arg("--message-format=json-render-diagnostics")
         .current_dir(project.root())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -50,14 +66,10 @@ fn run(project: &Project) -> Result<Vec<Binary>, Error> {
     if let Some(stdout) = child.stdout.take() {
         // Build scripts may print what is not JSON, nor even text.
         let lines = BufReader::new(stdout).split(b'\n').map_while(Result::ok);
-        binaries.extend(lines.filter_map(|line| Binary::of(&line)));
+        binaries.extend(lines.filter_map(|line| Binary::of(&line, kind)));
     }
     let status = child.wait().map_err(Error::NoCargo)?;
-    if status.success() {
-        Ok(binaries)
-    } else {
-        Err(Error::Build)
-    }
+    Ok(status.success().then_some(binaries))
 }
 
 /// A program that cargo made.
@@ -69,11 +81,11 @@ struct Binary {
 }
 
 impl Binary {
-    /// Reads it from a message of cargo, if the message has one.
-    fn of(line: &[u8]) -> Option<Binary> {
+    /// Reads it from a message of cargo, if the message has one of that kind.
+    fn of(line: &[u8], wanted: &str) -> Option<Binary> {
         let message: Value = serde_json::from_slice(line).ok()?;
         let kinds = message["target"]["kind"].as_array()?;
-        if message["reason"] != "compiler-artifact" || !kinds.iter().any(|kind| kind == "bin") {
+        if message["reason"] != "compiler-artifact" || !kinds.iter().any(|kind| kind == wanted) {
             return None;
         }
         Some(Binary {
@@ -130,7 +142,7 @@ mod tests {
             "reason": "compiler-artifact", "target": { "kind": ["bin"], "name": name },
             "manifest_path": manifest, "executable": executable,
         });
-        Binary::of(message.to_string().as_bytes()).unwrap()
+        Binary::of(message.to_string().as_bytes(), "bin").unwrap()
     }
 
     #[test]
@@ -170,7 +182,7 @@ mod tests {
             b"{}",
             br#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"shop"},"executable":null}"#,
         ] {
-            assert_eq!(Binary::of(line), None);
+            assert_eq!(Binary::of(line, "bin"), None);
         }
     }
 }

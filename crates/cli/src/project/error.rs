@@ -23,8 +23,10 @@ pub(crate) enum Error {
     Project { path: PathBuf, source: Box<ProjectError> },
     #[error("cannot run cargo: is Rust installed? see https://rustup.rs")]
     NoCargo(#[source] io::Error),
-    #[error("the operator does not build; see what cargo says above")]
-    Build,
+    #[error("{0} does not build; see what cargo says above")]
+    Build(String),
+    #[error("cargo built no program of {0}")]
+    NoTest(String),
     #[error(
         "the project has no program: `cargo build` made no binary; src/main.rs has to be there, with `fn main() -> ExitCode {{ \
          {crate_name}::operator().main() }}`"

@@ -173,6 +173,11 @@ impl Project {
         build::build(self, progress)
     }
 
+    /// Builds a test of the project, a file of `tests/` without `.rs`; where its program is.
+    pub(crate) fn build_test(&self, test: &str, progress: &Progress) -> Result<PathBuf, Error> {
+        build::build_test(self, test, progress)
+    }
+
     /// What a program of the project says of itself.
     pub(crate) fn describe(&self, binary: &Path) -> Result<Description, Error> {
         describe::describe(self, binary)

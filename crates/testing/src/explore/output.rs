@@ -6,12 +6,16 @@ use super::outcome_json::Ended;
 
 /// `explore` in cargo's folder of what it builds. `None` where the program was not built by cargo.
 fn folder() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
-    // Cargo marks its folder so, whatever its name is.
-    let target = program
+    Some(built_in(&std::env::current_exe().ok()?)?.join("explore"))
+}
+
+/// The folder in which cargo built a program, whatever its name is.
+fn built_in(program: &Path) -> Option<&Path> {
+    // Cargo marks a folder that it makes as a cache; one that was there before has only what it remembers of the compiler.
+    const MARKS: [&str; 2] = ["CACHEDIR.TAG", ".rustc_info.json"];
+    program
         .ancestors()
-        .find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
-    Some(target.join("explore"))
+        .find(|folder| MARKS.iter().any(|mark| folder.join(mark).is_file()))
 }
 
 /// The name of an exploration: the program's and the test's.
@@ -71,5 +75,24 @@ fn tell(folder: &Path, name: &str, data: &serde_json::Value) {
     let file = folder.join(format!("{name}.json"));
     if let Err(error) = std::fs::write(&file, data.to_string()) {
         eprintln!("explore: cannot write {}: {error}", file.display());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cargo_built_is_in_its_folder_whoever_made_that() {
+        let target = tempfile::tempdir().unwrap();
+        let program = target
+            .path()
+            .join("x86_64-unknown-linux-gnu/debug/deps/it-0123456789abcdef");
+        assert_eq!(built_in(&program), None);
+        for mark in [".rustc_info.json", "CACHEDIR.TAG"] {
+            std::fs::write(target.path().join(mark), "").unwrap();
+            assert_eq!(built_in(&program), Some(target.path()), "{mark}");
+            std::fs::remove_file(target.path().join(mark)).unwrap();
+        }
     }
 }

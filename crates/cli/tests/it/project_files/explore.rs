@@ -9,7 +9,8 @@ fn project(outcome: Option<&Value>) -> Project {
     let project = Project::new(&shop());
     let program = project.path("program");
     let artifact = json!({
-        "reason": "compiler-artifact", "target": { "kind": ["test"], "name": "explore" }, "executable": program,
+        "reason": "compiler-artifact", "target": { "kind": ["test"], "name": "explore" },
+        "manifest_path": project.path("Cargo.toml"), "executable": program,
     });
     project.write("artifact", &format!("not JSON\n{artifact}\n"));
     let artifact = project.path("artifact").display().to_string();
