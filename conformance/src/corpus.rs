@@ -52,6 +52,12 @@ impl Corpus {
         self
     }
 
+    /// The files in as many parts, dealt like cards: neighbours are often alike, and as long as each other.
+    pub fn dealt(&self, parts: usize) -> Vec<Self> {
+        let part = |first| self.files.iter().skip(first).step_by(parts).cloned().collect();
+        (0..parts).map(|first| Self { files: part(first) }).collect()
+    }
+
     /// Every case of every file.
     pub fn expanded(&self) -> impl Iterator<Item = (Arc<CaseFile>, Variant)> + '_ {
         self.files

@@ -1,6 +1,7 @@
 //! The embedded server as a target, in this process and on virtual time.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::case::EVERY_PLUGIN;
+use crate::cores::on_every_core;
 use crate::corpus::Corpus;
 use crate::decisions::Decision;
 use crate::kubelet::{RunningPod, ServePort, containers};
@@ -133,19 +135,20 @@ fn administrator() -> User {
 /// How many cases that call webhooks run at once: few enough that no webhook call times out while it waits for the processor.
 const CALLING_AT_ONCE: usize = 8;
 
-/// Replays a corpus against the embedded server on a paused clock, where waiting takes no time. Cases that call webhooks run on a
+/// Replays a corpus against embedded servers on a paused clock, where waiting takes no time. Cases that call webhooks run on a
 /// real clock: a paused one would advance while the server waits for a socket.
 pub fn replay_embedded(corpus: &Corpus, decisions: &[Decision], whole: bool) -> std::io::Result<Outcome> {
     let (calling, quiet) = corpus.split();
     let every = quiet.clone().with_every_plugin(true);
     let quiet = quiet.with_every_plugin(false);
     let usual: fn() -> Arc<dyn Target> = Embedded::start;
-    let mut cases = Vec::new();
-    for (corpus, paused, at_once, start) in [
-        (quiet, true, 64, usual),
-        (every, true, 64, Embedded::start_with_every_plugin),
+    let mut shares = vec![
         (calling, false, CALLING_AT_ONCE, usual),
-    ] {
+        (every, true, 64, Embedded::start_with_every_plugin),
+    ];
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    shares.extend(quiet.dealt(cores).into_iter().map(|share| (share, true, 64, usual)));
+    let cases = on_every_core(shares, |(corpus, paused, at_once, start)| {
         let settings = Settings {
             run: "replay".to_owned(),
             at_once,
@@ -154,7 +157,8 @@ pub fn replay_embedded(corpus: &Corpus, decisions: &[Decision], whole: bool) -> 
             .enable_all()
             .start_paused(paused)
             .build()?;
-        cases.append(&mut runtime.block_on(replay(start, &corpus, &settings)));
-    }
-    Ok(Outcome::of(cases, decisions, whole))
+        Ok::<_, std::io::Error>(runtime.block_on(replay(start, &corpus, &settings)))
+    });
+    let cases: Vec<_> = cases.into_iter().collect::<Result<_, _>>()?;
+    Ok(Outcome::of(cases.into_iter().flatten().collect(), decisions, whole))
 }

@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime};
 use kubewright_apiserver::{ApiServer, Listener, Options};
 use thiserror::Error;
 
+use crate::cores::on_every_core;
 use crate::corpus::home;
 use crate::decisions::{self, DecisionsError};
 use crate::remote::INFORMED;
@@ -124,8 +125,7 @@ pub fn replay_embedded(scripts: &[Script], binary: &Path) -> Result<Vec<Outcome>
         .enable_all()
         .build()
         .map_err(KubectlError::Server)?;
-    let mut outcomes = Vec::new();
-    for script in scripts {
+    let outcomes = on_every_core(scripts.iter().collect(), |script| {
         let listener = runtime.block_on(listening())?;
         let kubectl = Kubectl {
             binary: binary.to_owned(),
@@ -134,10 +134,11 @@ pub fn replay_embedded(scripts: &[Script], binary: &Path) -> Result<Vec<Outcome>
             server: listener.url(),
             takes_effect_within: Duration::ZERO,
         };
-        outcomes.push(replay(script, &kubectl)?);
+        let outcome = replay(script, &kubectl);
         runtime.block_on(listener.shutdown());
-    }
-    Ok(outcomes)
+        outcome
+    });
+    outcomes.into_iter().collect()
 }
 
 /// The kubectl that `$KUBECTL` names.

@@ -7,6 +7,7 @@
 //! `README.md` shows the format.
 
 pub mod case;
+mod cores;
 pub mod corpus;
 pub mod decisions;
 pub mod diff;

@@ -94,15 +94,17 @@ pub struct Settings {
 pub async fn replay(another: impl Fn() -> Arc<dyn Target>, corpus: &Corpus, settings: &Settings) -> Vec<Replayed> {
     let shared = another();
     let (mut alone, mut together) = (Vec::new(), Vec::new());
-    for (index, (file, variant)) in corpus.expanded().enumerate() {
-        let recording = Recording::load(&file).map_err(|error| error.to_string());
-        if file.needs_own_server() {
-            alone.push((index, one(another(), file, variant, recording, settings.run.clone())));
-        } else {
-            together.push((
-                index,
-                one(Arc::clone(&shared), file, variant, recording, settings.run.clone()),
-            ));
+    let mut index = 0;
+    for file in &corpus.files {
+        let recording = Recording::load(file).map(Arc::new).map_err(|error| error.to_string());
+        for variant in &file.variants {
+            let (case, run) = ((Arc::clone(file), variant.clone()), settings.run.clone());
+            if file.needs_own_server() {
+                alone.push((index, one(another(), case, recording.clone(), run)));
+            } else {
+                together.push((index, one(Arc::clone(&shared), case, recording.clone(), run)));
+            }
+            index += 1;
         }
     }
     let indexed = |(index, case): (usize, _)| async move { (index, case.await) };
@@ -140,9 +142,8 @@ impl Outcome {
 
 async fn one(
     target: Arc<dyn Target>,
-    file: Arc<CaseFile>,
-    variant: Variant,
-    recording: Result<Recording, String>,
+    (file, variant): (Arc<CaseFile>, Variant),
+    recording: Result<Arc<Recording>, String>,
     run: String,
 ) -> Replayed {
     let case = file.case_id(&variant);
