@@ -61,12 +61,23 @@ impl Rule {
         namespace: &str,
     ) -> bool {
         self.in_scope(place, namespace)
-            && has(&self.operations, operation.name())
-            && has(&self.groups, &place.group)
-            && has(&self.versions, &place.version)
-            && self.resources.iter().any(|(resource, part)| {
-                (resource == "*" || *resource == place.resource) && (part == "*" || part == subresource)
-            })
+            && self.is_about(operation, (&place.group, &place.version, &place.resource), subresource)
+    }
+
+    /// Whether it is about this operation on this resource (a group, a version and a plural name) in some scope.
+    pub(crate) fn is_about(
+        &self,
+        operation: Operation,
+        (group, version, plural): (&str, &str, &str),
+        subresource: &str,
+    ) -> bool {
+        has(&self.operations, operation.name())
+            && has(&self.groups, group)
+            && has(&self.versions, version)
+            && self
+                .resources
+                .iter()
+                .any(|(resource, part)| (resource == "*" || resource == plural) && (part == "*" || part == subresource))
     }
 
     fn in_scope(&self, place: &GroupVersionResource, namespace: &str) -> bool {

@@ -111,6 +111,19 @@ pub fn validate_update(
     }
 }
 
+/// How many of the errors of [`validate_update`], the last ones, belong behind those that the kind's rules for new objects find.
+pub fn errors_behind_rules(new: &Value, old: &Value, strategy: &Strategy, subresource: Option<&str>) -> usize {
+    if !strategy.update_meta_behind_rules || subresource.is_some() {
+        return 0;
+    }
+    let mut errors = Errors::new();
+    check_update(new, old, &mut errors);
+    if strategy.meta == MetaRules::Kube {
+        check_finalizers_are_known(new, &mut errors);
+    }
+    errors.len()
+}
+
 fn check_create(metadata: &Value, namespaced: bool, strategy: &Strategy, errors: &mut Errors) {
     check_object_meta(
         metadata,

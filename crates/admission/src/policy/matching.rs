@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use serde_json::Value;
 
-use crate::attributes::{Attributes, GroupVersionKind, GroupVersionResource};
+use crate::attributes::{Attributes, GroupVersionKind, GroupVersionResource, Operation};
 use crate::rules::Rule;
 use crate::selectors::{Selectors, Undecided};
 
@@ -73,6 +73,13 @@ impl MatchResources {
         };
         let selected = self.selectors.select(attributes, object, old, namespace_labels)?;
         Ok(selected.then_some(matched))
+    }
+
+    /// Whether [`find`](MatchResources::find) has to be asked about an operation on a resource: a group, a version and a plural name. It finds nothing for a
+    /// request if this is `false` for its resource and for each equivalent. Allocates nothing.
+    pub fn may_find(&self, operation: Operation, resource: (&str, &str, &str), subresource: &str) -> bool {
+        let mut rules = self.rules.iter();
+        self.rules.is_empty() || rules.any(|named| named.rule.is_about(operation, resource, subresource))
     }
 
     fn by_rules(

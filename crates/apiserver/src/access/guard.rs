@@ -118,7 +118,7 @@ async fn check_binding(call: &Call<'_>, resource: &Resource, binding: &Value, ol
         }
     }
     if bound == Some("roles") && namespace.is_empty() {
-        return Err(Status::bad_request("Namespace parameter required."));
+        return Err(Status::namespace_required());
     }
     let found = call.server.authorizer().policy().role(&role, namespace);
     let rules = found.map_err(|why| match bound {

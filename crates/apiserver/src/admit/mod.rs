@@ -105,6 +105,11 @@ fn plugins<'a>(attributes: &Attributes<'a>) -> impl Iterator<Item = &'static dyn
         .filter(move |plugin| plugin.switch().is_none_or(|switch| settings.has(switch)))
 }
 
+/// Whether there is a webhook, or a policy about the resource, that may change what is to be written.
+pub(crate) fn others_may_mutate(attributes: &Attributes<'_>) -> bool {
+    attributes.server.webhooks.of(Phase::Mutating).is_some() || policy::may_mutate(attributes)
+}
+
 /// Lets plugins, policies and webhooks change what is to be written; what they warn of joins `warnings`.
 pub(crate) async fn mutate(
     attributes: &Attributes<'_>,
@@ -113,7 +118,7 @@ pub(crate) async fn mutate(
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     mutate_by_plugins(attributes, object, old).await?;
-    if !attributes.server.has_mutating_admission() {
+    if !others_may_mutate(attributes) {
         return Ok(());
     }
     let owners = dispatch::owners(object);

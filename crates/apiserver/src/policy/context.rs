@@ -11,9 +11,24 @@ use serde_json::Value;
 
 use crate::admit::Attributes;
 use crate::object::{self, remove_meta};
-use crate::registry::BuiltInId;
+use crate::registry::{BuiltInId, Resource, name_of};
 use crate::webhook::dispatch::{Equivalents, Rights, VersionedObjects};
 use crate::wire::status::{Result, Status};
+
+/// Whether some of these constraints may be about a write, by its resource and the equivalents of that. Most writes concern no policy, and for
+/// those nothing is allocated.
+pub(super) fn are_concerned<'p>(
+    attributes: &Attributes<'_>,
+    constraints: &(impl Iterator<Item = &'p MatchResources> + Clone),
+) -> bool {
+    let subresource = name_of(attributes.subresource);
+    let is_named = |resource: &Resource| {
+        let resource = (&*resource.group, &*resource.version, &*resource.plural);
+        let mut constraints = constraints.clone();
+        constraints.any(|constraints| constraints.may_find(attributes.operation, resource, subresource))
+    };
+    is_named(attributes.resource) || Equivalents::any(attributes, is_named)
+}
 
 /// A write as policies look at it.
 pub(super) struct Context<'a> {

@@ -14,9 +14,10 @@ use std::sync::Arc;
 use kubewright_admission::policy::{MutatingPolicy, ValidatingPolicy};
 use kubewright_store::Store;
 
-pub(crate) use mutate::{PolicyReinvocation, mutate};
+pub(crate) use mutate::{PolicyReinvocation, may_mutate, mutate};
 pub(crate) use validate::validate;
 
+use crate::admit::Attributes;
 use crate::registry::{BuiltInId, Resource};
 use set::{BoundPolicy, PolicySet};
 
@@ -60,16 +61,17 @@ impl Policies {
         self.mutating.get().is_some() || self.validating.get().is_some()
     }
 
-    /// Whether there are any that change what is written.
-    pub(crate) fn may_mutate(&self) -> bool {
-        self.mutating.get().is_some()
+    /// Those that change what is written, if one of them may be about this write.
+    fn mutating(&self, attributes: &Attributes<'_>) -> Option<Arc<[BoundPolicy<MutatingPolicy>]>> {
+        let mutating = self.mutating.get()?;
+        let are_concerned = context::are_concerned(attributes, &mutating.iter().map(|bound| &bound.policy.matches));
+        are_concerned.then_some(mutating)
     }
 
-    fn mutating(&self) -> Option<Arc<[BoundPolicy<MutatingPolicy>]>> {
-        self.mutating.get()
-    }
-
-    fn validating(&self) -> Option<Arc<[BoundPolicy<ValidatingPolicy>]>> {
-        self.validating.get()
+    /// Those that refuse what is written, if one of them may be about this write.
+    fn validating(&self, attributes: &Attributes<'_>) -> Option<Arc<[BoundPolicy<ValidatingPolicy>]>> {
+        let validating = self.validating.get()?;
+        let are_concerned = context::are_concerned(attributes, &validating.iter().map(|bound| &bound.policy.matches));
+        are_concerned.then_some(validating)
     }
 }

@@ -65,6 +65,11 @@ impl Invocation<'_> {
     }
 }
 
+/// Whether there is a policy that may change what is to be written, as far as that is seen without looking at the object.
+pub(crate) fn may_mutate(attributes: &Attributes<'_>) -> bool {
+    attributes.server.policies.mutating(attributes).is_some()
+}
+
 /// Lets policies change what is to be written.
 pub(crate) async fn mutate(
     attributes: &Attributes<'_>,
@@ -72,7 +77,7 @@ pub(crate) async fn mutate(
     old: Option<&Value>,
     round: &mut PolicyReinvocation,
 ) -> Result<()> {
-    let Some(policies) = attributes.server.policies.mutating() else {
+    let Some(policies) = attributes.server.policies.mutating(attributes) else {
         return Ok(());
     };
     if attributes.operation == Operation::Delete {

@@ -23,7 +23,7 @@ pub(crate) async fn validate(
     old: Option<&Value>,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    let Some(policies) = attributes.server.policies.validating() else {
+    let Some(policies) = attributes.server.policies.validating(attributes) else {
         return Ok(());
     };
     let Some(context) = Context::new(attributes) else {

@@ -45,7 +45,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
 /// Refuses what needs a namespace and has none.
 pub(crate) fn check_namespace(target: &Target<'_>) -> Result<()> {
     if target.lacks_namespace && !target.name.is_empty() {
-        return Err(Status::bad_request("Namespace parameter required."));
+        return Err(Status::namespace_required());
     }
     Ok(())
 }
@@ -68,6 +68,9 @@ async fn dispatch(call: &mut Call<'_>, verb: Verb) -> Result<HandlerOutput> {
     // An update compares the name with the one in its body first.
     if verb != Verb::Update {
         check_name(call.target.name)?;
+    }
+    // A watch of one name does not need to know where it is.
+    if !matches!(verb, Verb::Update | Verb::Watch) {
         check_namespace(call.target)?;
     }
     if let Some(mirror) = call.server.mirror_of(call.resource()) {

@@ -73,7 +73,8 @@ fn target<'a>(resource: &Arc<Resource>, info: &ResourceInfo<'a>) -> Option<Targe
     let is_custom = resource.custom().is_some();
     // To authorization a Namespace is in itself; to storage it is in none.
     let namespace = if info.is_namespace { "" } else { info.namespace };
-    if !namespace.is_empty() && !resource.namespaced {
+    let has_place = !namespace.is_empty() || info.has_empty_namespace && !is_custom;
+    if has_place && !resource.namespaced {
         return None;
     }
     let all_namespaces = resource.namespaced && namespace.is_empty();
@@ -182,6 +183,7 @@ mod tests {
             "/api/v1/namespaces/n/status/more",
             "/api/v1/namespaces/n/namespaces/n",
             "/api/v1/namespaces/n/nodes",
+            "/api/v1/namespaces//nodes",
             "/api/v1/namespaces//status",
             "/api/v1//pods",
             "/api/v1/pods/p",

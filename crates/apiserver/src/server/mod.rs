@@ -16,7 +16,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use jiff::Timestamp;
-use kubewright_admission::Phase;
 use kubewright_store::{Limits, Revision, Store};
 use kubewright_system::clock::Clock;
 use kubewright_system::random::Random;
@@ -116,11 +115,6 @@ impl Server {
     /// Whether there is a policy or a webhook that a write may have to be shown to.
     pub(crate) fn has_dynamic_admission(&self) -> bool {
         self.webhooks.any() || self.policies.any()
-    }
-
-    /// Whether policies or webhooks may change what is written.
-    pub(crate) fn has_mutating_admission(&self) -> bool {
-        self.webhooks.of(Phase::Mutating).is_some() || self.policies.may_mutate()
     }
 }
 

@@ -38,6 +38,9 @@ pub(super) async fn create(call: &mut Call<'_>) -> Result<HandlerOutput> {
     if let Some(message) = aggregate(&binding::validate(&wanted)) {
         return Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
     }
+    if call.target.lacks_namespace {
+        return Err(Status::namespace_required());
+    }
     let pods = BuiltInId::Pods.resource();
     let key = object::key(call.target.namespace, &name);
     let time = call.server.clock.stamp();

@@ -62,6 +62,9 @@ pub(super) async fn access(call: &mut Call<'_>, about: ReviewSubject) -> Result<
     if !errors.is_empty() {
         return Err(Status::invalid(AUTHORIZATION, "", "", &errors));
     }
+    if call.target.lacks_namespace {
+        return Err(Status::bad_request("namespace is required on this type: "));
+    }
     body_kind::validate_review(call, &review).await?;
     let spec = &review["spec"];
     let named = user(spec);

@@ -10,6 +10,7 @@ use http::{Request, Response};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -82,6 +83,7 @@ pub(super) struct TlsTransport {
     acceptor: TlsAcceptor,
     clients: Clients,
     http: auto::Builder<TokioExecutor>,
+    http1: http1::Builder,
     /// How long a write may stall.
     write_timeout: Duration,
 }
@@ -109,6 +111,13 @@ impl TlsTransport {
             .max_headers(MAX_HEADERS)
             .max_buf_size(MAX_HEAD as usize)
             .title_case_headers(true);
+        let mut http1 = http1::Builder::new();
+        http1
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD)
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEAD as usize)
+            .title_case_headers(true);
         http.http2()
             .timer(TokioTimer::new())
             .keep_alive_interval(PING_EVERY)
@@ -122,6 +131,7 @@ impl TlsTransport {
             acceptor: TlsAcceptor::from(Arc::new(config)),
             clients,
             http,
+            http1,
             write_timeout,
         }
     }
@@ -129,7 +139,9 @@ impl TlsTransport {
     /// Serves a connection to its end. What goes wrong on it concerns only its peer, which knows.
     pub(super) async fn serve(self: Arc<Self>, socket: TcpStream, stop: Stop) {
         let address = socket.peer_addr().ok().map(|address| ClientAddress(address.ip()));
-        let Some(Ok(mut stream)) = listen::handshake(self.handshake(socket), HANDSHAKE, &stop).await else {
+        // Boxed, so that what follows does not keep the room.
+        let handshake = Box::pin(listen::handshake(self.handshake(socket), HANDSHAKE, &stop));
+        let Some(Ok(mut stream)) = handshake.await else {
             return;
         };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
@@ -151,8 +163,13 @@ impl TlsTransport {
             upgraded: Upgraded::default(),
         };
         let upgraded = connection.upgraded.clone();
-        let service = service_fn(|request| answer(self.server.clone(), client.clone(), request, connection.clone()));
-        let _ = listen::serve_http(&self.http, stream, service, &stop).await;
+        let answer = |request| answer(self.server.clone(), client.clone(), request, connection.clone());
+        // Who has not said which version it speaks shows it in the first bytes.
+        if stream.get_ref().1.alpn_protocol() == Some(b"http/1.1") {
+            super::http1::serve(&self.http1, stream, answer, &stop).await;
+        } else {
+            let _ = Box::pin(listen::serve_http(&self.http, stream, service_fn(answer), &stop)).await;
+        }
         tokio::select! {
             () = upgraded.run() => {}
             () = stop.stopped() => {}
@@ -161,8 +178,9 @@ impl TlsTransport {
 }
 
 impl TlsTransport {
-    /// Does the TLS handshake. A client that speaks plain HTTP gets Go's message about it.
-    async fn handshake(&self, mut socket: TcpStream) -> io::Result<TlsStream<WriteTimeout<TcpStream>>> {
+    /// Does the TLS handshake. A client that speaks plain HTTP gets Go's message about it. The stream is boxed, since a future has room for
+    /// it at each place where it is moved.
+    async fn handshake(&self, mut socket: TcpStream) -> io::Result<Box<TlsStream<WriteTimeout<TcpStream>>>> {
         let mut first = [0; 5];
         let read = socket.peek(&mut first).await?;
         if ["GET ", "POST", "PUT ", "PATC", "DELE", "HEAD", "OPTI"]
@@ -176,9 +194,8 @@ impl TlsTransport {
             tokio::io::copy(&mut socket.take(MAX_HEAD.into()), &mut tokio::io::sink()).await?;
             return Err(io::ErrorKind::InvalidData.into());
         }
-        self.acceptor
-            .accept(WriteTimeout::new(socket, self.write_timeout))
-            .await
+        let accepted = self.acceptor.accept(WriteTimeout::new(socket, self.write_timeout));
+        Ok(Box::new(accepted.await?))
     }
 }
 

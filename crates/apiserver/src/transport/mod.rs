@@ -5,8 +5,10 @@
 
 mod certificates;
 mod connection;
+mod http1;
 mod identity;
 mod in_process;
+mod lent;
 mod listener;
 mod malformed;
 mod offload;

@@ -35,6 +35,11 @@ impl Stoppable {
             }),
         }
     }
+
+    /// Whether this is a stream of this server's own: pieces, and nothing else, as events happen.
+    pub(super) fn is_events(&self) -> bool {
+        self.body.is_stream()
+    }
 }
 
 impl http_body::Body for Stoppable {

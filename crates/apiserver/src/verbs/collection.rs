@@ -16,7 +16,7 @@ pub(crate) async fn delete(call: &mut Call<'_>) -> Result<Reply> {
     warn_of_orphans(call, &options);
     let (records, reply) = list::page(call, &list_options).await?;
     if call.target.lacks_namespace && !records.is_empty() {
-        return Err(Status::bad_request("Namespace parameter required."));
+        return Err(Status::namespace_required());
     }
     for record in &records {
         let namespace = record.namespace().unwrap_or_default();

@@ -41,6 +41,11 @@ impl Body {
         Body(Content::Proxied(body))
     }
 
+    /// Whether it comes piece by piece, as events happen.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.0, Content::Stream(_))
+    }
+
     pub(crate) fn upgrade(upgrade: Upgrade) -> Self {
         Body(Content::Upgrade(upgrade))
     }

@@ -114,6 +114,11 @@ impl Status {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }
 
+    /// The refusal of what needs a namespace, where the path leaves it empty.
+    pub(crate) fn namespace_required() -> Box<Self> {
+        Self::bad_request("Namespace parameter required.")
+    }
+
     pub(crate) fn unauthorized() -> Box<Self> {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }

@@ -30,7 +30,7 @@ impl PendingWrite<'_, '_> {
         }
         // What webhooks add to a custom resource beyond its schema is seen by all webhooks, and not stored.
         if let Some(version) = self.resource.custom()
-            && self.call.server.has_dynamic_admission()
+            && admit::others_may_mutate(&self.attributes)
         {
             version.schema().convert(&mut self.object);
         }

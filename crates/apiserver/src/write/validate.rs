@@ -46,12 +46,21 @@ impl PendingWrite<'_, '_> {
             subresource,
             &mut errors,
         );
+        let of_metadata = errors.len();
         let ((rules, served), (_, before)) = (rules(self.call, new), rules(self.call, old));
         let (checked, before) = (served.as_ref().unwrap_or(new), before.as_ref().unwrap_or(old));
         let mut tolerated = Vec::new();
         match resource.custom() {
             Some(version) => tolerated = version.validate_change(checked, before, subresource, &mut errors),
             None => rules.validate_update(checked, before, subresource, &mut errors),
+        }
+        let strategy = own_strategy(self.call);
+        let behind = meta::errors_behind_rules(&new["metadata"], &old["metadata"], strategy, subresource);
+        if behind > 0 {
+            let mut of_rules = Errors::new();
+            rules.validate_create(checked, &mut of_rules);
+            let of_rules = of_rules.len().min(errors.len() - of_metadata);
+            errors[of_metadata - behind..of_metadata + of_rules].rotate_left(behind);
         }
         // Warnings about tolerated problems are sent with an error, too.
         self.call.warnings.extend(tolerated);

@@ -14,6 +14,7 @@ const BASE: Strategy = Strategy {
     names_itself: false,
     meta: MetaRules::Kube,
     update_meta: &[Update],
+    update_meta_behind_rules: false,
     status_meta: &[Update],
     create_on_update: false,
     unconditional_update: true,
@@ -84,6 +85,7 @@ const FLOW_CONTROL: Strategy = Strategy {
 const RBAC: Strategy = Strategy {
     name: NameRule::StrictPathSegment,
     update_meta: &[Create, Update],
+    update_meta_behind_rules: true,
     create_on_update: true,
     ..BASE
 };
@@ -246,7 +248,8 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         ..WITH_STATUS
     }),
     ("node.k8s.io", "runtimeclasses", Strategy {
-        meta: MetaRules::Plain, update_meta: &[Create, Update], create_on_update: true, unconditional_update: false,
+        meta: MetaRules::Plain, update_meta: &[Create, Update], update_meta_behind_rules: true, create_on_update: true,
+        unconditional_update: false,
         ..BASE
     }),
     ("policy", "poddisruptionbudgets", Strategy {

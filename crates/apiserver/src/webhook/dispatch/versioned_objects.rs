@@ -8,6 +8,7 @@ use kubewright_schema::{self as schema, TypeRef, Types};
 use serde_json::Value;
 
 use crate::admit::{Attributes, BodyKind, Operation, kind_of};
+use crate::custom::ServedResources;
 use crate::custom::conversion::with_conversions;
 use crate::object;
 use crate::registry::convert;
@@ -24,18 +25,8 @@ pub(crate) struct Equivalents {
 
 impl Equivalents {
     pub(crate) fn of(attributes: &Attributes<'_>) -> Equivalents {
-        let own = attributes.resource;
         let served = attributes.server.definitions.served();
-        let registry = match own.custom() {
-            Some(_) => &served.registry,
-            None => Registry::builtin(),
-        };
-        let resources: Vec<Arc<Resource>> = registry
-            .iter()
-            .filter(|other| other.table == own.table && other.api_version != own.api_version)
-            .filter(|other| other.has_subresource(attributes.subresource))
-            .cloned()
-            .collect();
+        let resources: Vec<Arc<Resource>> = equivalents(attributes, &served).cloned().collect();
         let identifiers = resources
             .iter()
             .map(|other| {
@@ -50,10 +41,31 @@ impl Equivalents {
         Equivalents { identifiers, resources }
     }
 
+    /// Whether one of them is like this.
+    pub(crate) fn any(attributes: &Attributes<'_>, mut is: impl FnMut(&Resource) -> bool) -> bool {
+        let served = attributes.server.definitions.served();
+        equivalents(attributes, &served).any(|resource| is(resource))
+    }
+
     fn resource(&self, kind: &GroupVersionKind) -> Option<&Resource> {
         let mut resources = self.resources.iter().map(|resource| &**resource);
         resources.find(|resource| kind_of(resource) == *kind)
     }
+}
+
+fn equivalents<'a>(
+    attributes: &'a Attributes<'_>,
+    served: &'a ServedResources,
+) -> impl Iterator<Item = &'a Arc<Resource>> {
+    let own = attributes.resource;
+    let registry = match own.custom() {
+        Some(_) => &served.registry,
+        None => Registry::builtin(),
+    };
+    registry
+        .iter()
+        .filter(|other| other.table == own.table && other.api_version != own.api_version)
+        .filter(|other| other.has_subresource(attributes.subresource))
 }
 
 /// The `managedFields` of an object.
