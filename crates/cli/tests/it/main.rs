@@ -8,6 +8,7 @@ mod cel;
 mod containers;
 mod demo;
 mod deploy;
+mod dev;
 mod envtest;
 mod image;
 mod install;
