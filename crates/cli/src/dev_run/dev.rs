@@ -29,6 +29,9 @@ Examples:
 /// cluster and its objects stay. It is said how long that took, and how much of it was cargo. A build that fails shows its errors and leaves the
 /// running operator alone.
 ///
+/// Open the link that it prints: the page shows each reconcile with what woke it, what it read, wrote and logged and how it ended, and the objects of
+/// the cluster in this process as a tree of owners. It is for browsers of this machine that have the link, and changes nothing.
+///
 /// Ctrl-C stops everything in order; a second one at once. Neither the operator nor a build outlives this command, even if it is killed or its
 /// terminal is closed. In the cluster of a context, definitions and samples stay; webhook configurations that were not there before go.
 #[derive(clap::Args)]
@@ -37,6 +40,14 @@ pub(crate) struct Arguments {
     /// Leave config/samples alone.
     #[arg(long)]
     no_samples: bool,
+
+    /// Port of the page that shows what happens, on this machine only; 0 picks a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+
+    /// Serve no page, and have the operator record nothing: for one that is built with a kubewright that has no --debug-trace-bytes.
+    #[arg(long, conflicts_with = "port")]
+    no_view: bool,
 
     #[command(flatten)]
     common: CommonArguments,
@@ -57,5 +68,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             Samples::IfAny
         },
         installs: true,
+        view: (!arguments.no_view).then_some(arguments.port),
     })
 }

@@ -9,6 +9,7 @@ mod session;
 mod settings;
 mod target_cluster;
 mod timing;
+mod view;
 mod watch;
 mod webhook_host;
 
@@ -80,5 +81,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             Samples::Ignored
         },
         installs: !arguments.no_install,
+        view: None,
     })
 }

@@ -1,6 +1,7 @@
 //! A run from its beginning to its end: build, install, start; and build, install and start again when a file changes.
 
 use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use kubewright_cluster::bundle::{Bundle, account};
 use kubewright_cluster::installation::{Installation, Scope};
 use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{denials, ports};
+use kubewright_system::listen::free_ports;
 use kubewright_system::signals::{Received, Signals};
 use tokio::task::JoinHandle;
 
@@ -19,6 +21,7 @@ use super::process::{Process, StartOptions, exit_code, guard, told};
 use super::settings::{Samples, Settings};
 use super::target_cluster::TargetCluster;
 use super::timing::Turnaround;
+use super::view::View;
 use super::watch::{Changes, stamp};
 use super::webhook_host::WebhookHost;
 use super::{extension, samples, webhook_host};
@@ -30,6 +33,9 @@ const INTERRUPTED: u8 = 130;
 /// How long the cluster may take to delete what was made for a run, and how long after a second signal.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
 const HURRIED_WITHIN: Duration = Duration::from_secs(2);
+
+/// How much of what happens an operator keeps for the page.
+const TRACE_BYTES: usize = 8 << 20;
 
 /// An operator that was built, and what it needs.
 #[derive(Clone)]
@@ -52,6 +58,8 @@ struct Session<'a> {
     aside: Vec<JoinHandle<()>>,
     /// Its aggregated API.
     extension: Option<ServedExtension>,
+    /// Where it serves its trace, if a page shows it.
+    debug: Option<SocketAddr>,
     /// The webhooks that the running operator takes.
     webhooks: Vec<Reference>,
     applying: Option<JoinHandle<()>>,
@@ -90,6 +98,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
         place = TargetCluster::find(settings, &progress) => place?,
     };
+    let (view, debug) = show(settings, &place, &progress).await?.unzip();
     let mut session = Session {
         settings,
         project: &project,
@@ -99,6 +108,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
         signals,
         aside: Vec::new(),
         extension: None,
+        debug,
         webhooks: Vec::new(),
         applying: None,
     };
@@ -111,6 +121,13 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
     session.leave().await;
     let mut signals = session.signals;
     let times = signals.count();
+    if let Some(view) = view {
+        tokio::select! {
+            biased;
+            () = view.stop() => {}
+            _ = signals.more_than(times) => {}
+        }
+    }
     if let Some(embedded) = place.embedded {
         tokio::select! {
             biased;
@@ -122,6 +139,25 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
         RunEnd::Operator(status) => ExitCode::from(exit_code(status)),
         RunEnd::Asked => ExitCode::from(INTERRUPTED),
     })
+}
+
+/// Serves the page, if it is wanted, and says where; with the address at which the operator is to serve its trace.
+async fn show(
+    settings: &Settings<'_>,
+    place: &TargetCluster,
+    progress: &Progress,
+) -> Result<Option<(View, SocketAddr)>, Box<dyn Error>> {
+    let Some(port) = settings.view else {
+        return Ok(None);
+    };
+    let [debug] = free_ports::<1>()?;
+    let debug = SocketAddr::from((Ipv4Addr::LOCALHOST, debug));
+    let server = place.embedded.as_ref().map(|embedded| embedded.server().clone());
+    let view = View::start(port, debug, server).await.map_err(|error| {
+        format!("cannot serve the page on port {port} of 127.0.0.1; --port 0 picks a free one: {error}")
+    })?;
+    progress.note(format!("See what happens: {}", view.link()));
+    Ok(Some((view, debug)))
 }
 
 impl Session<'_> {
@@ -390,6 +426,20 @@ impl Session<'_> {
             if let Some(embedded) = &self.place.embedded {
                 extension.register(embedded, bundle);
             }
+        }
+        if let Some(debug) = self.debug {
+            // Those that the user gave stand before them, and a flag that is given twice is refused.
+            let is_given = |name: &str| flags.iter().any(|word| word.trim_start_matches('-').starts_with(name));
+            let own = [
+                ("debug-bind-address", debug.to_string()),
+                ("debug-trace-bytes", TRACE_BYTES.to_string()),
+            ];
+            let own: Vec<String> = own
+                .into_iter()
+                .filter(|(name, _)| !is_given(name))
+                .map(|(name, value)| format!("--{name}={value}"))
+                .collect();
+            flags.extend(own);
         }
         for (flag, told) in ports::flags(&flags, self.scope(bundle).has_webhooks) {
             self.progress.note(told);

@@ -16,6 +16,8 @@ pub(super) struct Settings<'a> {
     pub(super) watches: bool,
     pub(super) samples: Samples,
     pub(super) installs: bool,
+    /// The port of the page that shows what happens, if it is served; 0 picks a free one.
+    pub(super) view: Option<u16>,
 }
 
 /// Whether the objects of `config/samples` are applied.

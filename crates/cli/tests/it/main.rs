@@ -9,6 +9,7 @@ mod containers;
 mod demo;
 mod deploy;
 mod dev;
+mod dev_view;
 mod envtest;
 mod image;
 mod install;
