@@ -1,7 +1,6 @@
 //! A run from its beginning to its end: build, install, start; and build, install and start again when a file changes.
 
 use std::error::Error;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
@@ -12,10 +11,10 @@ use kubewright_cluster::bundle::{Bundle, account};
 use kubewright_cluster::installation::{Installation, Scope};
 use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{denials, ports};
-use kubewright_system::listen::free_ports;
 use kubewright_system::signals::{Received, Signals};
 use tokio::task::JoinHandle;
 
+use super::debug_endpoint::DebugEndpoint;
 use super::extension::ServedExtension;
 use super::process::{Process, StartOptions, exit_code, guard, told};
 use super::settings::{Samples, Settings};
@@ -33,9 +32,6 @@ const INTERRUPTED: u8 = 130;
 /// How long the cluster may take to delete what was made for a run, and how long after a second signal.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
 const HURRIED_WITHIN: Duration = Duration::from_secs(2);
-
-/// How much of what happens an operator keeps for the page.
-const TRACE_BYTES: usize = 8 << 20;
 
 /// An operator that was built, and what it needs.
 #[derive(Clone)]
@@ -59,7 +55,7 @@ struct Session<'a> {
     /// Its aggregated API.
     extension: Option<ServedExtension>,
     /// Where it serves its trace, if a page shows it.
-    debug: Option<SocketAddr>,
+    debug: Option<DebugEndpoint>,
     /// The webhooks that the running operator takes.
     webhooks: Vec<Reference>,
     applying: Option<JoinHandle<()>>,
@@ -141,19 +137,18 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
     })
 }
 
-/// Serves the page, if it is wanted, and says where; with the address at which the operator is to serve its trace.
+/// Serves the page, if it is wanted, and says where; with where the operator is to serve its trace.
 async fn show(
     settings: &Settings<'_>,
     place: &TargetCluster,
     progress: &Progress,
-) -> Result<Option<(View, SocketAddr)>, Box<dyn Error>> {
+) -> Result<Option<(View, DebugEndpoint)>, Box<dyn Error>> {
     let Some(port) = settings.view else {
         return Ok(None);
     };
-    let [debug] = free_ports::<1>()?;
-    let debug = SocketAddr::from((Ipv4Addr::LOCALHOST, debug));
+    let debug = DebugEndpoint::choose(&settings.common.flags)?;
     let server = place.embedded.as_ref().map(|embedded| embedded.server().clone());
-    let view = View::start(port, debug, server).await.map_err(|error| {
+    let view = View::start(port, debug.address(), server).await.map_err(|error| {
         format!("cannot serve the page on port {port} of 127.0.0.1; --port 0 picks a free one: {error}")
     })?;
     progress.note(format!("See what happens: {}", view.link()));
@@ -428,18 +423,7 @@ impl Session<'_> {
             }
         }
         if let Some(debug) = self.debug {
-            // Those that the user gave stand before them, and a flag that is given twice is refused.
-            let is_given = |name: &str| flags.iter().any(|word| word.trim_start_matches('-').starts_with(name));
-            let own = [
-                ("debug-bind-address", debug.to_string()),
-                ("debug-trace-bytes", TRACE_BYTES.to_string()),
-            ];
-            let own: Vec<String> = own
-                .into_iter()
-                .filter(|(name, _)| !is_given(name))
-                .map(|(name, value)| format!("--{name}={value}"))
-                .collect();
-            flags.extend(own);
+            flags.extend(debug.flags(&flags));
         }
         for (flag, told) in ports::flags(&flags, self.scope(bundle).has_webhooks) {
             self.progress.note(told);

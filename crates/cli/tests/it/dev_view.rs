@@ -19,8 +19,8 @@ struct Page {
 impl Page {
     /// The page whose link is told to the user.
     fn of(dev: &mut Running) -> Self {
-        let line = dev.until("See what happens: ");
-        let (_, link) = line.split_once("http://").unwrap();
+        let said = dev.until("See what happens: ");
+        let (_, link) = said.split_once("http://").unwrap();
         let (address, token) = link.trim().split_once("/#token=").unwrap();
         Page {
             address: address.to_owned(),
