@@ -51,6 +51,8 @@ mod webhooks {}
 mod admission_policies {}
 #[doc = include_str!("src/versions.md")]
 mod versions {}
+#[doc = include_str!("src/dev.md")]
+mod dev {}
 #[doc = include_str!("src/rbac.md")]
 mod rbac {}
 #[doc = include_str!("src/leader-election.md")]

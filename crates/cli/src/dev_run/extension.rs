@@ -159,7 +159,7 @@ fn certificate(names: &BTreeSet<String>) -> Result<(String, TempDir), Box<dyn Er
 }
 
 /// The value that the flags give a flag.
-fn value_of<'a>(flags: &'a [String], name: &str) -> Option<&'a str> {
+pub(super) fn value_of<'a>(flags: &'a [String], name: &str) -> Option<&'a str> {
     flags.iter().enumerate().find_map(|(at, word)| {
         let rest = word.strip_prefix('-')?.trim_start_matches('-').strip_prefix(name)?;
         match rest.strip_prefix('=') {

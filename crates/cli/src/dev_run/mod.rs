@@ -1,24 +1,23 @@
-//! `kubewright run`: runs the operator on this machine, against a cluster or against an embedded API server.
-//! `kubewright demo` shows the same with an operator of its own.
+//! `kubewright run` and `kubewright dev`: run the operator on this machine, against a cluster or against an embedded API server.
+//! Both are one session with different settings. `kubewright demo` shows the same with an operator of its own.
 
+mod debug_endpoint;
+pub(crate) mod dev;
 mod extension;
 mod process;
 mod samples;
 mod session;
+mod settings;
 mod target_cluster;
+mod timing;
+mod view;
 mod watch;
 mod webhook_host;
 
 use std::error::Error;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{self as cluster, ClusterFlags};
-use kubewright_controllers::Controllers;
-
-use crate::admission_arguments::AdmissionArguments;
-use crate::project::Project;
+use settings::{CommonArguments, Samples, Settings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,61 +66,22 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "embedded")]
     no_install: bool,
 
-    /// Port of the embedded API server; 0 picks a free one.
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
-    secure_port: u16,
-
-    /// The cluster's own controllers beside the embedded API server, which bring Deployments to life and clean up: all, none, or
-    /// names as in gc,deployment or *,-job.
-    #[arg(long, value_name = "LIST", default_value = "all", value_parser = Controllers::parse)]
-    controllers: Controllers,
-
-    /// File to write the embedded API server's kubeconfig to; an existing one is replaced. Without it, the kubeconfig is in a
-    /// temporary folder that is removed in the end.
-    #[arg(long, value_name = "FILE")]
-    kubeconfig_out: Option<PathBuf>,
-
-    /// Name or address at which the cluster reaches this machine, for its webhooks. Default: the address of this machine on the way to
-    /// the API server; for clusters in containers and virtual machines of this machine the gateway of their network or the name that
-    /// they know it by, as host.minikube.internal; else 127.0.0.1.
-    #[arg(long, value_name = "HOST", value_parser = host)]
-    webhook_host: Option<String>,
-
     #[command(flatten)]
-    admission: AdmissionArguments,
-
-    #[command(flatten)]
-    choice: ClusterFlags,
-
-    /// Flags for the operator, after --.
-    #[arg(last = true, value_name = "FLAGS")]
-    flags: Vec<String>,
-}
-
-fn host(text: &str) -> Result<String, String> {
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':');
-    if text.is_empty() || !text.chars().all(is_fit) {
-        return Err("write a host name or an address, without scheme and port".to_owned());
-    }
-    Ok(text.to_owned())
+    common: CommonArguments,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let runtime = cluster::runtime()?;
-    let done = runtime.block_on(session::run(arguments, Project::load()?, Progress::new()));
-    // The result of a build that is still running is not needed any more.
-    runtime.shutdown_background();
-    done
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_is_a_name_or_an_address() {
-        assert!(host("host.docker.internal").is_ok() && host("::1").is_ok() && host("10.0.0.1").is_ok());
-        assert!(host("").is_err() && host("https://me").is_err() && host("a b").is_err());
-    }
+    session::run_to_end(&Settings {
+        common: &arguments.common,
+        is_embedded: arguments.embedded,
+        watches: arguments.watch,
+        samples: if arguments.samples {
+            Samples::Required
+        } else {
+            Samples::Ignored
+        },
+        installs: !arguments.no_install,
+        view: None,
+    })
 }

@@ -15,11 +15,11 @@ use crate::image;
 /// How long an operator that was asked to stop may take, when another one waits to take its place.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Ends the operator if this program is killed and cannot.
+/// Ends the operator, or a build, if this program is gone without having done so.
 static GUARD: OnceLock<Option<ProcessGuard>> = OnceLock::new();
 
-/// The guard, which is started for the first operator. One that cannot be started leaves things as they are without it.
-fn guard(folder: &Path) -> Option<&'static ProcessGuard> {
+/// The guard, which is started when it is first asked for. One that cannot be started leaves things as they are without it.
+pub(super) fn guard(folder: &Path) -> Option<&'static ProcessGuard> {
     // There are no groups of processes elsewhere.
     if cfg!(not(unix)) {
         return None;

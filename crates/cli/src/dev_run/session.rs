@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kubewright_cluster::Reference;
 use kubewright_cluster::bundle::{Bundle, account};
@@ -14,12 +14,16 @@ use kubewright_cluster::{denials, ports};
 use kubewright_system::signals::{Received, Signals};
 use tokio::task::JoinHandle;
 
+use super::debug_endpoint::DebugEndpoint;
 use super::extension::ServedExtension;
-use super::process::{Process, StartOptions, exit_code, told};
+use super::process::{Process, StartOptions, exit_code, guard, told};
+use super::settings::{Samples, Settings};
 use super::target_cluster::TargetCluster;
+use super::timing::Turnaround;
+use super::view::View;
 use super::watch::{Changes, stamp};
 use super::webhook_host::WebhookHost;
-use super::{Arguments, extension, samples, webhook_host};
+use super::{extension, samples, webhook_host};
 use crate::project::{Overrides, Project};
 
 /// The exit code of what Ctrl-C ended, as shells have it.
@@ -34,11 +38,13 @@ const HURRIED_WITHIN: Duration = Duration::from_secs(2);
 struct Built {
     binary: PathBuf,
     bundle: Bundle,
+    /// How long cargo took.
+    cargo: Duration,
 }
 
 /// A run.
 struct Session<'a> {
-    arguments: &'a Arguments,
+    settings: &'a Settings<'a>,
     project: &'a Project,
     progress: &'a Progress,
     place: &'a TargetCluster,
@@ -48,6 +54,8 @@ struct Session<'a> {
     aside: Vec<JoinHandle<()>>,
     /// Its aggregated API.
     extension: Option<ServedExtension>,
+    /// Where it serves its trace, if a page shows it.
+    debug: Option<DebugEndpoint>,
     /// The webhooks that the running operator takes.
     webhooks: Vec<Reference>,
     applying: Option<JoinHandle<()>>,
@@ -65,24 +73,30 @@ enum RunEnd {
 enum Event {
     Asked(Received),
     Ended(ExitStatus),
-    Changed(Vec<PathBuf>),
+    /// These files changed, which was noticed then.
+    Changed(Vec<PathBuf>, Instant),
 }
 
-/// Runs the operator until it ends or a signal comes.
-pub(super) async fn run(
-    arguments: &Arguments,
-    project: Project,
-    progress: Progress,
-) -> Result<ExitCode, Box<dyn Error>> {
+/// Runs the operator of the project in this folder until it ends or a signal comes.
+pub(super) fn run_to_end(settings: &Settings<'_>) -> Result<ExitCode, Box<dyn Error>> {
+    let runtime = kubewright_cluster::runtime()?;
+    let done = runtime.block_on(run(settings, Project::load()?, Progress::new()));
+    // The result of a build that is still running is not needed any more; the guard ends it.
+    runtime.shutdown_background();
+    done
+}
+
+async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> Result<ExitCode, Box<dyn Error>> {
     // From here on a signal ends the run in order.
     let mut signals = Signals::listen_with_hangup()?;
     let place = tokio::select! {
         biased;
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
-        place = TargetCluster::find(arguments, &progress) => place?,
+        place = TargetCluster::find(settings, &progress) => place?,
     };
+    let (view, debug) = show(settings, &place, &progress).await?.unzip();
     let mut session = Session {
-        arguments,
+        settings,
         project: &project,
         progress: &progress,
         place: &place,
@@ -90,10 +104,11 @@ pub(super) async fn run(
         signals,
         aside: Vec::new(),
         extension: None,
+        debug,
         webhooks: Vec::new(),
         applying: None,
     };
-    let done = if arguments.watch {
+    let done = if settings.watches {
         session.watch().await
     } else {
         session.once().await
@@ -102,6 +117,13 @@ pub(super) async fn run(
     session.leave().await;
     let mut signals = session.signals;
     let times = signals.count();
+    if let Some(view) = view {
+        tokio::select! {
+            biased;
+            () = view.stop() => {}
+            _ = signals.more_than(times) => {}
+        }
+    }
     if let Some(embedded) = place.embedded {
         tokio::select! {
             biased;
@@ -113,6 +135,24 @@ pub(super) async fn run(
         RunEnd::Operator(status) => ExitCode::from(exit_code(status)),
         RunEnd::Asked => ExitCode::from(INTERRUPTED),
     })
+}
+
+/// Serves the page, if it is wanted, and says where; with where the operator is to serve its trace.
+async fn show(
+    settings: &Settings<'_>,
+    place: &TargetCluster,
+    progress: &Progress,
+) -> Result<Option<(View, DebugEndpoint)>, Box<dyn Error>> {
+    let Some(port) = settings.view else {
+        return Ok(None);
+    };
+    let debug = DebugEndpoint::choose(&settings.common.flags)?;
+    let server = place.embedded.as_ref().map(|embedded| embedded.server().clone());
+    let view = View::start(port, debug.address(), server).await.map_err(|error| {
+        format!("cannot serve the page on port {port} of 127.0.0.1; --port 0 picks a free one: {error}")
+    })?;
+    progress.note(format!("See what happens: {}", view.link()));
+    Ok(Some((view, debug)))
 }
 
 impl Session<'_> {
@@ -143,6 +183,7 @@ impl Session<'_> {
         let mut running: Option<Process> = None;
         let mut known: Option<BuildFingerprint> = None;
         let mut saved = Vec::new();
+        let mut turnaround = Turnaround::noticed(Instant::now());
         loop {
             let outcome = match self.build_beside(&mut running).await? {
                 BackgroundBuild::Asked(asked) => return self.end_all(running, asked).await,
@@ -155,7 +196,12 @@ impl Session<'_> {
                     tokio::select! {
                         biased;
                         asked = signals.more_than(0) => return self.end_all(running, asked).await,
-                        done = self.take_over(&built, &mut running, &mut known, &saved) => done?,
+                        restarted = self.take_over(&built, &mut running, &mut known, &saved) => {
+                            if restarted? {
+                                let told = turnaround.built(built.cargo).told();
+                                self.progress.note(format!("the operator runs anew, {told}"));
+                            }
+                        }
                     }
                 }
                 Err(error) => {
@@ -179,7 +225,8 @@ impl Session<'_> {
                         // Without it there is nothing to compare with: any change starts it.
                         known = None;
                     }
-                    Event::Changed(paths) => {
+                    Event::Changed(paths, noticed) => {
+                        turnaround = Turnaround::noticed(noticed);
                         self.progress.note(format!("changed: {}", self.listed(&paths)));
                         saved = paths;
                         break;
@@ -189,23 +236,24 @@ impl Session<'_> {
         }
     }
 
-    /// Brings what was built into use: what changed in the cluster, then the operator, if it is another.
+    /// Brings what was built into use: what changed in the cluster, then the operator, if it is another. Whether it took the place of
+    /// one that ran.
     async fn take_over(
         &mut self,
         built: &Built,
         running: &mut Option<Process>,
         known: &mut Option<BuildFingerprint>,
         saved: &[PathBuf],
-    ) -> Result<(), Box<dyn Error>> {
+    ) -> Result<bool, Box<dyn Error>> {
         let now = BuildFingerprint::of(built);
         let scope = self.scope(&built.bundle);
         let is_installed =
-            self.arguments.no_install || self.installation.is_same(self.project.name(), &built.bundle, scope);
+            !self.settings.installs || self.installation.is_same(self.project.name(), &built.bundle, scope);
         let is_same = running.is_some() && known.as_ref() == Some(&now);
         if is_same && is_installed {
             self.apply_changed_samples(saved);
             self.progress.note("the operator is the same: it goes on");
-            return Ok(());
+            return Ok(false);
         }
         // First the old one, which takes its webhooks back.
         let is_restart = running.is_some();
@@ -223,16 +271,13 @@ impl Session<'_> {
                 self.progress
                     .warn("the operator is not started; the next change tries again");
                 *known = None;
-                return Ok(());
+                return Ok(false);
             }
         }
         let process = self.start(built).await?;
         *running = Some(process);
         *known = Some(now);
-        if is_restart {
-            self.progress.note("the operator runs anew");
-        }
-        Ok(())
+        Ok(is_restart)
     }
 
     /// Builds, while the operator built before goes on.
@@ -254,7 +299,7 @@ impl Session<'_> {
 
     /// Installs what is not installed as it is rendered now.
     async fn install(&mut self, bundle: &Bundle) -> Result<(), Box<dyn Error>> {
-        if self.arguments.no_install {
+        if !self.settings.installs {
             return Ok(());
         }
         self.prepare_extension(bundle).await?;
@@ -265,7 +310,7 @@ impl Session<'_> {
             "Applying what changed"
         });
         let project = self.project.name();
-        let scope = Self::scope_of(self.arguments, self.place, self.extension.as_ref(), bundle);
+        let scope = Self::scope_of(self.settings, self.place, self.extension.as_ref(), bundle);
         let changes = self
             .installation
             .apply(&self.place.cluster, project, bundle, scope, self.progress)
@@ -295,13 +340,13 @@ impl Session<'_> {
                 self.extension_host().await,
             )),
         };
-        self.extension = ServedExtension::prepare(bundle, &self.arguments.flags, reached_at)?;
+        self.extension = ServedExtension::prepare(bundle, &self.settings.common.flags, reached_at)?;
         Ok(())
     }
 
     /// The name or address at which the cluster reaches this machine.
     async fn extension_host(&self) -> String {
-        if let Some(host) = &self.arguments.webhook_host {
+        if let Some(host) = &self.settings.common.webhook_host {
             return host.clone();
         }
         let found = match &self.place.server {
@@ -318,12 +363,12 @@ impl Session<'_> {
     }
 
     fn scope(&self, bundle: &Bundle) -> Scope<'_> {
-        Self::scope_of(self.arguments, self.place, self.extension.as_ref(), bundle)
+        Self::scope_of(self.settings, self.place, self.extension.as_ref(), bundle)
     }
 
     /// What belongs to a run; by its parts, so that the installation can be changed meanwhile.
     fn scope_of<'e>(
-        arguments: &Arguments,
+        settings: &Settings<'_>,
         place: &TargetCluster,
         extension: Option<&'e ServedExtension>,
         bundle: &Bundle,
@@ -331,7 +376,7 @@ impl Session<'_> {
         let has_any = bundle.objects.iter().any(|object| object["webhooks"].is_array());
         Scope {
             is_embedded: place.embedded.is_some(),
-            has_webhooks: has_any && serves_webhooks(&arguments.flags),
+            has_webhooks: has_any && serves_webhooks(&settings.common.flags),
             extension: extension.map(|extension| &extension.local),
         }
     }
@@ -369,13 +414,16 @@ impl Session<'_> {
     }
 
     async fn how_to_start(&self, bundle: &Bundle) -> Result<StartOptions, Box<dyn Error>> {
-        let mut flags = self.arguments.flags.clone();
+        let mut flags = self.settings.common.flags.clone();
         flags.extend(self.webhook_host(bundle).await);
         if let Some(extension) = &self.extension {
             flags.extend_from_slice(extension.flags());
             if let Some(embedded) = &self.place.embedded {
                 extension.register(embedded, bundle);
             }
+        }
+        if let Some(debug) = self.debug {
+            flags.extend(debug.flags(&flags));
         }
         for (flag, told) in ports::flags(&flags, self.scope(bundle).has_webhooks) {
             self.progress.note(told);
@@ -393,12 +441,12 @@ impl Session<'_> {
 
     /// The flag that says where the cluster calls the operator's webhooks, unless it is said already or there are none.
     async fn webhook_host(&self, bundle: &Bundle) -> Option<String> {
-        if let Some(host) = &self.arguments.webhook_host {
+        if let Some(host) = &self.settings.common.webhook_host {
             return Some(format!("--webhook-host={host}"));
         }
         let is_said = |word: &String| word.trim_start_matches('-').starts_with("webhook-host");
         let scope = self.scope(bundle);
-        if scope.is_embedded || !scope.has_webhooks || self.arguments.flags.iter().any(is_said) {
+        if scope.is_embedded || !scope.has_webhooks || self.settings.common.flags.iter().any(is_said) {
             return None;
         }
         let server = self.place.server.as_ref()?;
@@ -418,8 +466,11 @@ impl Session<'_> {
 
     /// Applies the samples beside everything else, if they are wanted.
     fn apply_samples(&mut self) {
-        if !self.arguments.samples {
-            return;
+        let has_any = self.project.root().join("config/samples").is_dir();
+        match self.settings.samples {
+            Samples::Ignored => return,
+            Samples::IfAny if !has_any => return,
+            Samples::IfAny | Samples::Required => {}
         }
         if let Some(earlier) = self.applying.take() {
             earlier.abort();
@@ -442,7 +493,7 @@ impl Session<'_> {
             biased;
             asked = self.signals.more_than(0) => Event::Asked(asked),
             status = ended(running) => Event::Ended(status?),
-            paths = changes.next() => Event::Changed(paths),
+            (paths, noticed) = changes.next() => Event::Changed(paths, noticed),
         })
     }
 
@@ -546,10 +597,12 @@ async fn ended(running: Option<&mut Process>) -> std::io::Result<ExitStatus> {
 async fn build(project: &Project, progress: &Progress) -> Result<Built, Box<dyn Error>> {
     let (project, progress) = (project.clone(), progress.clone());
     let building = tokio::task::spawn_blocking(move || -> Result<Built, crate::project::Error> {
-        let binary = project.build(&progress)?;
+        let began = Instant::now();
+        let binary = project.build_guarded(guard(project.root()), &progress)?;
+        let cargo = began.elapsed();
         let description = project.describe(&binary)?;
         let bundle = project.bundle(&description, &Overrides::default())?;
-        Ok(Built { binary, bundle })
+        Ok(Built { binary, bundle, cargo })
     });
     Ok(building.await??)
 }

@@ -13,7 +13,7 @@ use kubewright_cluster::{Cluster, ConnectError, ServerAddress};
 use kubewright_runtime::flags::Environment;
 use tempfile::TempDir;
 
-use super::Arguments;
+use super::settings::Settings;
 use crate::cluster_arguments::connect;
 
 /// Where the operator runs.
@@ -28,10 +28,11 @@ pub(super) struct TargetCluster {
 
 impl TargetCluster {
     /// Finds the cluster, or starts an API server.
-    pub(super) async fn find(arguments: &Arguments, progress: &Progress) -> Result<Self, Box<dyn Error>> {
+    pub(super) async fn find(settings: &Settings<'_>, progress: &Progress) -> Result<Self, Box<dyn Error>> {
+        let arguments = settings.common;
         let environment = Environment::system();
         let is_nowhere = arguments.choice.is_nowhere(&environment);
-        if !arguments.embedded && !is_nowhere {
+        if !settings.is_embedded && !is_nowhere {
             let cluster = connect(&arguments.choice, progress).await?;
             let chosen = match arguments.choice.for_child(&environment)? {
                 Some(text) => Some(written(&text).map_err(ConnectError::Write)?),
@@ -44,7 +45,7 @@ impl TargetCluster {
                 chosen,
             });
         }
-        if !arguments.embedded {
+        if !settings.is_embedded {
             progress.note("no cluster is configured: an embedded API server takes its place (--embedded)");
         }
         let options = arguments.admission.apply(Options::new(), false)?;

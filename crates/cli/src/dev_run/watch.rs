@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::time::sleep;
 
@@ -44,14 +44,15 @@ impl Changes {
         }
     }
 
-    /// The files that have changed, once something has and has settled.
-    pub(super) async fn next(&mut self) -> Vec<PathBuf> {
+    /// The files that have changed, once something has and has settled; and when it was noticed.
+    pub(super) async fn next(&mut self) -> (Vec<PathBuf>, Instant) {
         loop {
             let mut now = self.look();
             if now == self.known {
                 sleep(LOOK).await;
                 continue;
             }
+            let noticed = Instant::now();
             loop {
                 sleep(SETTLED).await;
                 let later = self.look();
@@ -63,7 +64,7 @@ impl Changes {
             let changed = difference(&self.known, &now);
             self.known = now;
             if !changed.is_empty() {
-                return changed;
+                return (changed, noticed);
             }
         }
     }
@@ -158,7 +159,7 @@ mod tests {
         fs::write(path("src/.new.rs.swp"), "").unwrap();
         fs::remove_file(path("Cargo.toml")).unwrap();
         assert_eq!(
-            changes.next().await,
+            changes.next().await.0,
             [path("src/api/v1.rs"), path("src/new.rs"), path("Cargo.toml")]
         );
     }
@@ -178,6 +179,6 @@ mod tests {
         let mut changes = Changes::of(folder.path());
         changes.built(&binary);
         fs::write(&source, "longer").unwrap();
-        assert_eq!(changes.next().await, [source]);
+        assert_eq!(changes.next().await.0, [source]);
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use kubewright_cluster::progress::Progress;
+use kubewright_controllers::process::ProcessGuard;
 use serde_json::Value;
 
 use super::{Error, Project};
@@ -12,19 +13,21 @@ use super::{Error, Project};
 /// A program that is there already and takes the place of the one that would be built.
 const BINARY: &str = "KUBEWRIGHT_OPERATOR_BINARY";
 
-/// Builds the operator's program; where it is.
-pub(super) fn build(project: &Project, progress: &Progress) -> Result<PathBuf, Error> {
+/// Builds the operator's program; where it is. With a guard, cargo leads a group of processes of its own that ends with this program:
+/// signals do not reach it.
+pub(super) fn build(project: &Project, guard: Option<&ProcessGuard>, progress: &Progress) -> Result<PathBuf, Error> {
     if let Some(binary) = std::env::var_os(BINARY).filter(|path| !path.is_empty()) {
         return Ok(PathBuf::from(binary));
     }
-    let built = run(project, "the operator", "bin", &BUILD, progress)?;
+    let built = run(project, "the operator", "bin", &BUILD, guard, progress)?;
     choose(project, built)
 }
 
 /// Builds a test; where its program is.
 pub(super) fn build_test(project: &Project, test: &str, progress: &Progress) -> Result<PathBuf, Error> {
     let file = format!("tests/{test}.rs");
-    let built = run(project, &file, "test", &["test", "--no-run", "--test", test], progress)?;
+    let wanted = ["test", "--no-run", "--test", test];
+    let built = run(project, &file, "test", &wanted, None, progress)?;
     let built = built.into_iter().find(|program| program.name == test);
     built.map(|program| program.executable).ok_or(Error::NoTest(file))
 }
@@ -41,10 +44,11 @@ fn run(
     what: &str,
     kind: &str,
     arguments: &[&str],
+    guard: Option<&ProcessGuard>,
     progress: &Progress,
 ) -> Result<Vec<Binary>, Error> {
     let step = progress.noisy_step(format!("Building {what}"));
-    let built = run_cargo(project, kind, arguments);
+    let built = run_cargo(project, kind, arguments, guard);
     match &built {
         Ok(Some(_)) => step.done(),
         Ok(None) | Err(_) => step.failed(),
@@ -53,22 +57,39 @@ fn run(
 }
 
 /// Runs cargo, whose diagnostics go where ours go; the programs it made, if it succeeded.
-fn run_cargo(project: &Project, kind: &str, arguments: &[&str]) -> Result<Option<Vec<Binary>>, Error> {
-    let mut child = Command::new("cargo")
+fn run_cargo(
+    project: &Project,
+    kind: &str,
+    arguments: &[&str],
+    guard: Option<&ProcessGuard>,
+) -> Result<Option<Vec<Binary>>, Error> {
+    let mut command = Command::new("cargo");
+    command
         .args(arguments)
         .arg("--message-format=json-render-diagnostics")
         .current_dir(project.root())
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(Error::NoCargo)?;
+        .stdout(Stdio::piped());
+    #[cfg(unix)]
+    if guard.is_some() {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    }
+    let mut child = command.spawn().map_err(Error::NoCargo)?;
+    let group = child.id();
+    if let Some(guard) = guard {
+        guard.add(group);
+    }
     let mut binaries = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         // Build scripts may print what is not JSON, nor even text.
         let lines = BufReader::new(stdout).split(b'\n').map_while(Result::ok);
         binaries.extend(lines.filter_map(|line| Binary::of(&line, kind)));
     }
-    let status = child.wait().map_err(Error::NoCargo)?;
+    let status = child.wait().map_err(Error::NoCargo);
+    if let Some(guard) = guard {
+        guard.remove(group);
+    }
+    let status = status?;
     Ok(status.success().then_some(binaries))
 }
 

@@ -10,6 +10,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use kubewright_cluster::bundle::Bundle;
+use kubewright_controllers::process::ProcessGuard;
 use kubewright_description::Description;
 use kubewright_manifests::bundle;
 use kubewright_manifests::definitions::{DefinitionOptions, Descriptions};
@@ -170,7 +171,12 @@ impl Project {
 
     /// Builds the operator's program; where it is.
     pub(crate) fn build(&self, progress: &Progress) -> Result<PathBuf, Error> {
-        build::build(self, progress)
+        build::build(self, None, progress)
+    }
+
+    /// The same with cargo in a group of processes of its own, which ends with this program even if it is killed.
+    pub(crate) fn build_guarded(&self, guard: Option<&ProcessGuard>, progress: &Progress) -> Result<PathBuf, Error> {
+        build::build(self, guard, progress)
     }
 
     /// Builds a test of the project, a file of `tests/` without `.rs`; where its program is.

@@ -8,6 +8,8 @@ mod cel;
 mod containers;
 mod demo;
 mod deploy;
+mod dev;
+mod dev_view;
 mod envtest;
 mod image;
 mod install;

@@ -467,24 +467,6 @@ fn a_first_build_that_fails_waits_for_a_change() {
     assert_eq!(ran.status.code(), Some(1));
 }
 
-/// A project whose operator is a real one.
-fn real_project() -> TestProject {
-    let project = TestProject::new();
-    let program = kubewright_test_support::example_program(
-        env!("CARGO_MANIFEST_DIR"),
-        "shop_operator",
-        "tests/it/operator_project/program.rs",
-    );
-    let script = format!(
-        "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\nexec '{}' \"$@\"\n",
-        program.display()
-    );
-    project.script("src/operator.sh", &script);
-    let sample = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n";
-    project.write("config/samples/v1_configmap.yaml", sample);
-    project
-}
-
 /// Asserts that the sample went through the operator's webhook, which is called on this machine.
 async fn assert_defaulted(cluster: &ClusterClient) {
     let made = cluster.config_maps("default").get("sample").await.unwrap();
@@ -505,7 +487,7 @@ async fn assert_defaulted(cluster: &ClusterClient) {
 
 #[tokio::test]
 async fn a_real_operator_answers_webhooks_on_this_machine() {
-    let project = real_project();
+    let project = TestProject::real();
     let mut run = project.start(None, &["run", "--embedded", "--samples"]);
     let kubeconfig = exported(&mut run);
     run.until("sample configmap/sample created");
@@ -521,7 +503,7 @@ async fn a_real_operator_answers_webhooks_on_this_machine() {
 
 #[tokio::test]
 async fn in_a_cluster_samples_wait_for_the_webhooks_too() {
-    let (server, project) = (Server::start(), real_project());
+    let (server, project) = (Server::start(), TestProject::real());
     let mut run = project.start(Some(&server.kubeconfig), &["run", "--samples"]);
     run.until("sample configmap/sample created");
     let cluster = ClusterClient::of(&server.kubeconfig).await;

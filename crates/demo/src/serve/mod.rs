@@ -10,7 +10,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
 use http::{HeaderValue, Method, Request, StatusCode, header};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use kubewright_apimachinery::url::{path_escape, unescape_valid};
 use kubewright_runtime::informer::Cache;
@@ -160,7 +159,7 @@ fn html(code: StatusCode, text: String) -> HttpResponse {
 }
 
 fn typed(code: StatusCode, content_type: &'static str, text: String) -> HttpResponse {
-    let mut answer = HttpResponse::new(Full::new(text.into()));
+    let mut answer = HttpResponse::new(text.into());
     *answer.status_mut() = code;
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

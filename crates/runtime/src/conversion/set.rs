@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
-use http_body_util::Full;
 use serde_json::Value;
 
 use super::hub::{Conversion, ConversionError};
 use super::review;
 use crate::metrics::{Counter, RuntimeMetrics};
-use crate::serve::HttpResponse;
+use crate::serve::{HttpResponse, ResponseBody};
 
 /// Where conversion is served, as controller-runtime does.
 pub const PATH: &str = "/convert";
@@ -93,7 +91,7 @@ impl Conversions {
             Ok(read) => read,
             Err(error) => {
                 tracing::error!(error, "failed to read conversion request");
-                let mut answer = Response::new(Full::default());
+                let mut answer = Response::new(ResponseBody::from(""));
                 *answer.status_mut() = StatusCode::BAD_REQUEST;
                 return answer;
             }
@@ -109,7 +107,7 @@ impl Conversions {
         if let Err(error) = &result {
             tracing::error!(error, request = envelope.uid(), "failed to convert");
         }
-        let mut answer = Response::new(Full::new(Bytes::from(envelope.answer(&result))));
+        let mut answer = Response::new(ResponseBody::from(envelope.answer(&result)));
         answer
             .headers_mut()
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

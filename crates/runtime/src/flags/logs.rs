@@ -1,11 +1,12 @@
 //! Log lines on standard error. The subscriber is the process's: call this from `main`, if you have none of your own.
 
-use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry, fmt};
 
 use super::parse::{Flags, LogFormat};
+use crate::trace::LogLayer;
 
 /// Why nothing is logged.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +46,9 @@ impl Flags {
             LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(writer).boxed(),
             LogFormat::Text => fmt::layer().with_ansi(false).with_writer(writer).boxed(),
         };
-        Ok(Registry::default().with(lines.with_filter(targets)))
+        // What is logged in a reconcile belongs to its trace, whatever level is printed.
+        let traced = (self.debug_trace_bytes > 0).then(|| LogLayer::new().with_filter(LevelFilter::DEBUG));
+        Ok(Registry::default().with(lines.with_filter(targets)).with(traced))
     }
 }
 
@@ -57,6 +60,7 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
+    use crate::trace::{Trace, TraceEvent, in_reconcile};
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -93,6 +97,20 @@ mod tests {
             (&"reconciled".into(), &"shop".into())
         );
         assert_eq!(line["level"], "INFO");
+    }
+
+    #[tokio::test]
+    async fn what_a_reconcile_logs_is_in_its_trace_whatever_is_printed() {
+        let flags = Flags::try_parse_from(["m", "--log-level=error", "--debug-trace-bytes=4096"]).unwrap();
+        let (lines, trace) = (Lines::default(), Trace::bounded(4096));
+        let writer = lines.clone();
+        let _set = tracing::subscriber::set_default(flags.subscriber(move || writer.clone()).unwrap());
+        in_reconcile(&trace, async { tracing::debug!(target: "shop", "details") }).await;
+        let records = trace.records();
+        let TraceEvent::Logged(line) = &records[0].event else {
+            panic!("{records:?}");
+        };
+        assert_eq!((line.message.as_str(), lines.0.lock().len()), ("details", 0));
     }
 
     #[test]

@@ -87,6 +87,11 @@ pub struct Flags {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8082", value_parser = loopback)]
     pub debug_bind_address: BindAddress,
 
+    /// How many bytes of what happens the debug page keeps, at /debug/kubewright/trace: events, reconciles with what they read, wrote and
+    /// logged. 0 to keep nothing.
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    pub debug_trace_bytes: usize,
+
     /// Enable leader election for controller manager. Enabling this will ensure there is only one active controller manager.
     #[arg(long, value_name = "BOOL", default_value = "false", num_args = 0..=1, require_equals = true,
           default_missing_value = "true", value_parser = go_bool, action = clap::ArgAction::Set)]

@@ -2,10 +2,12 @@
 
 use super::debug::DebugPage;
 use super::group::ServiceGroup;
+use super::trace_page::{trace_events, trace_page};
 use super::{Addresses, ManagerError};
 use crate::informer::Cache;
 use crate::metrics::{CertificateMetrics, Registry};
 use crate::serve::{Authorizer, BindAddress, Certificates, Checks, HttpServer, Router, debug_page, metrics_page};
+use crate::trace::Trace;
 
 /// The HTTP servers of a manager, and what they show.
 pub(super) struct HttpServers {
@@ -15,6 +17,7 @@ pub(super) struct HttpServers {
     pub(super) ready: Checks,
     pub(super) cache: Cache,
     pub(super) debug: DebugPage,
+    pub(super) trace: Trace,
     pub(super) kube: kube::Client,
     pub(super) certificate_metrics: CertificateMetrics,
 }
@@ -29,6 +32,7 @@ impl HttpServers {
             ready,
             cache,
             debug,
+            trace,
             kube,
             certificate_metrics,
         } = self;
@@ -48,10 +52,13 @@ impl HttpServers {
             metrics = Authorizer::new(kube).protect(std::mem::take(&mut metrics));
             (certificates.with_metrics(certificate_metrics), http2)
         });
-        let debugging = Router::new().route(
-            "/debug/kubewright",
-            debug_page(move || debug.value().unwrap_or_default()),
-        );
+        let debugging = Router::new()
+            .route(
+                "/debug/kubewright",
+                debug_page(move || debug.value().unwrap_or_default()),
+            )
+            .route("/debug/kubewright/trace", trace_page(trace.clone()))
+            .route("/debug/kubewright/trace/events", trace_events(trace, group.stop()));
         for (address, router, tls) in [
             (addresses.probes, probes, None),
             (addresses.metrics, metrics, tls),

@@ -10,6 +10,7 @@ mod http_servers;
 mod run;
 mod runnable;
 mod setup;
+mod trace_page;
 mod webhooks;
 
 use std::fmt;
@@ -220,7 +221,8 @@ impl Manager {
     }
 
     /// Serves `/debug/kubewright` here: informers, queues, running reconciles, last errors, the lease. Must be loopback.
-    /// Default: nowhere.
+    /// Default: nowhere. If the manager has a [trace](Self::trace), `/debug/kubewright/trace` is what it holds as JSON, and
+    /// `/debug/kubewright/trace/events` the same and what follows as server-sent events.
     pub fn debug_address(mut self, address: BindAddress) -> Self {
         self.addresses.debug = address;
         self

@@ -110,6 +110,7 @@ impl Setup {
             ready: manager.ready,
             cache: cache.clone(),
             debug: manager.debug,
+            trace: manager.trace,
             kube: kube.clone(),
             certificate_metrics: metrics.certificates.clone(),
         };

@@ -14,6 +14,7 @@ use crate::flags::{ConfigError, Environment, Flags, parse_words};
 use crate::manager::{Manager, ManagerError};
 use crate::serve::CertificateError;
 use crate::stop::Stop;
+use crate::trace::Trace;
 
 /// Why an operator's program failed.
 #[derive(Debug, thiserror::Error)]
@@ -132,6 +133,9 @@ impl Operator {
             .metrics_address(flags.metrics_bind_address.clone())
             .probe_address(flags.health_probe_bind_address.clone())
             .debug_address(flags.debug_bind_address.clone());
+        if flags.debug_trace_bytes > 0 {
+            manager = manager.trace(Trace::bounded(flags.debug_trace_bytes));
+        }
         // Without a metrics server no certificate is made, and none is required.
         if !matches!(flags.metrics_bind_address, crate::serve::BindAddress::Off)
             && let Some(certificates) = flags.metrics_certificates()?

@@ -3,6 +3,7 @@
 
 mod address;
 mod authorize;
+mod body;
 mod cache;
 mod certificates;
 mod checks;
@@ -17,12 +18,14 @@ mod tests;
 
 pub use address::{AddressError, BindAddress};
 pub(crate) use authorize::Authorizer;
+pub use body::ResponseBody;
 #[doc(hidden)]
 pub use cache::TtlCache;
 pub use certificates::{CertificateError, Certificates};
 pub use checks::Checks;
-pub(crate) use pages::{debug_page, metrics_page};
+pub(crate) use pages::{debug_page, metrics_page, refusal};
 pub use response::HttpResponse;
+pub(crate) use response::{error, page};
 #[doc(hidden)]
 pub use review::review;
 pub use router::{Handler, Router};

@@ -33,15 +33,18 @@ pub(crate) fn metrics_page(registry: Registry) -> impl Handler {
 pub(crate) fn debug_page(snapshot: impl Fn() -> Value + Send + Sync + 'static) -> impl Handler {
     let snapshot = Arc::new(snapshot);
     move |request: Request<Incoming>| {
-        let refusal = read_only(request.method()).or_else(|| {
-            (!is_local(request.headers())).then(|| error(StatusCode::FORBIDDEN, "only under a local name"))
-        });
-        let answer = refusal.unwrap_or_else(|| {
+        let answer = refusal(&request).unwrap_or_else(|| {
             let text = serde_json::to_string_pretty(&snapshot()).unwrap_or_else(|error| error.to_string());
             page(StatusCode::OK, "application/json", text + "\n")
         });
         async move { answer }
     }
+}
+
+/// What is answered to a request that must not see what is for debugging: one under another host name, or one that is not a read.
+pub(crate) fn refusal(request: &Request<Incoming>) -> Option<HttpResponse> {
+    read_only(request.method())
+        .or_else(|| (!is_local(request.headers())).then(|| error(StatusCode::FORBIDDEN, "only under a local name")))
 }
 
 fn read_only(method: &Method) -> Option<HttpResponse> {

@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
-use http_body_util::Full;
+
+use super::body::ResponseBody;
 
 /// An answer of an endpoint.
-pub type HttpResponse = Response<Full<Bytes>>;
+pub type HttpResponse = Response<ResponseBody>;
 
 /// A text under a content type.
-pub(super) fn page(code: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> HttpResponse {
-    let mut answer = Response::new(Full::new(text.into()));
+pub(crate) fn page(code: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> HttpResponse {
+    let mut answer = Response::new(ResponseBody::from(text.into()));
     *answer.status_mut() = code;
     answer
         .headers_mut()
@@ -23,7 +24,7 @@ pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> HttpResponse {
 }
 
 /// Plain text that browsers must not take for anything else, ended by a line's end.
-pub(super) fn error(code: StatusCode, what: &str) -> HttpResponse {
+pub(crate) fn error(code: StatusCode, what: &str) -> HttpResponse {
     let mut answer = text(code, format!("{what}\n"));
     answer
         .headers_mut()

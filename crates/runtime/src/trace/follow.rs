@@ -19,8 +19,12 @@ pub struct Follower {
 
 impl Follower {
     pub(super) fn new(trace: Trace) -> Self {
+        let next = trace.grown().map_or(0, |grown| *grown.borrow());
+        Self::starting_at(trace, next)
+    }
+
+    pub(super) fn starting_at(trace: Trace, next: u64) -> Self {
         let grown = trace.grown();
-        let next = grown.as_ref().map_or(0, |grown| *grown.borrow());
         Follower {
             trace,
             grown,
@@ -31,8 +35,13 @@ impl Follower {
 
     /// Waits until there are records that were not read yet, and returns them, at least one. Waits forever if the trace is off.
     pub async fn next(&mut self) -> Vec<Arc<TraceRecord>> {
+        self.next_up_to(usize::MAX).await
+    }
+
+    /// The same with at most so many records; the others stay where they are until they are read or forgotten.
+    pub(crate) async fn next_up_to(&mut self, most: usize) -> Vec<Arc<TraceRecord>> {
         loop {
-            let (records, missed) = self.trace.since(self.next);
+            let (records, missed) = self.trace.since(self.next, most);
             self.missed += missed;
             self.next += missed;
             if let Some(last) = records.last() {

@@ -119,7 +119,7 @@ impl Trace {
 
     /// All records that it still has, the oldest first.
     pub fn records(&self) -> Vec<Arc<TraceRecord>> {
-        self.since(0).0
+        self.since(0, usize::MAX).0
     }
 
     /// How many records there were so far, with those that are forgotten.
@@ -142,11 +142,16 @@ impl Trace {
         Follower::new(self.clone())
     }
 
-    /// The records from a sequence number on, and how many of those that were asked for are forgotten.
-    fn since(&self, sequence: u64) -> (Vec<Arc<TraceRecord>>, u64) {
+    /// As [`follow`](Self::follow), from a record that was there before. What is forgotten meanwhile is missed.
+    pub(crate) fn follow_from(&self, sequence: u64) -> Follower {
+        Follower::starting_at(self.clone(), sequence)
+    }
+
+    /// At most so many records from a sequence number on, and how many of those that were asked for are forgotten.
+    pub(crate) fn since(&self, sequence: u64, most: usize) -> (Vec<Arc<TraceRecord>>, u64) {
         self.0
             .as_ref()
-            .map_or_else(Default::default, |shared| shared.ring.lock().since(sequence))
+            .map_or_else(Default::default, |shared| shared.ring.lock().since(sequence, most))
     }
 
     /// Changes with every record; `None` if it is off.

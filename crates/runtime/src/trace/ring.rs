@@ -56,11 +56,11 @@ impl Ring {
         self.next
     }
 
-    /// The records from a sequence number on, and how many of those are forgotten.
-    pub(super) fn since(&self, sequence: u64) -> (Vec<Arc<TraceRecord>>, u64) {
+    /// At most so many records from a sequence number on, and how many of those that were asked for are forgotten.
+    pub(super) fn since(&self, sequence: u64, most: usize) -> (Vec<Arc<TraceRecord>>, u64) {
         let first = self.forgotten();
         let skipped = usize::try_from(sequence.saturating_sub(first)).unwrap_or(usize::MAX);
-        let records = self.records.iter().skip(skipped).cloned().collect();
+        let records = self.records.iter().skip(skipped).take(most).cloned().collect();
         (records, first.saturating_sub(sequence))
     }
 
@@ -109,12 +109,14 @@ mod tests {
             ring.push(Duration::ZERO, Place::default(), line(&number.to_string()));
             assert!(ring.bytes() <= one * 3);
         }
-        let (records, missed) = ring.since(0);
+        let (records, missed) = ring.since(0, usize::MAX);
         assert_eq!((records.len(), missed, ring.forgotten()), (3, 7, 7));
         assert_eq!(records[0].sequence, 7);
-        let (records, missed) = ring.since(9);
+        let (records, missed) = ring.since(9, usize::MAX);
         assert_eq!((records.len(), missed), (1, 0));
-        assert_eq!(ring.since(10), (Vec::new(), 0));
+        assert_eq!(ring.since(10, usize::MAX), (Vec::new(), 0));
+        let (records, missed) = ring.since(0, 2);
+        assert_eq!((records.len(), records[0].sequence, missed), (2, 7, 7));
     }
 
     #[test]
@@ -124,6 +126,6 @@ mod tests {
         ring.push(Duration::ZERO, Place::default(), line(&"x".repeat(1000)));
         assert_eq!((ring.bytes(), ring.forgotten()), (0, 2));
         ring.push(Duration::ZERO, Place::default(), line("small"));
-        assert_eq!(ring.since(0).0[0].sequence, 2);
+        assert_eq!(ring.since(0, usize::MAX).0[0].sequence, 2);
     }
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
@@ -24,7 +24,7 @@ use super::response::AdmissionResponse;
 use super::review::{self, Review};
 use crate::client::Client;
 use crate::metrics::{Gauge, RuntimeMetrics, WebhookMetrics};
-use crate::serve::{HttpResponse, Router};
+use crate::serve::{HttpResponse, ResponseBody, Router};
 use crate::trace::{Trace, TraceEvent, WebhookCall};
 
 /// From this size on a review is not read, as in controller-runtime: two objects of at most 3 MiB each, and what is around them.
@@ -246,7 +246,7 @@ impl WebhookServer {
             },
             Err(_) => plain(StatusCode::REQUEST_TIMEOUT, "the request's body took too long"),
         };
-        answer.map(Full::new)
+        answer.map(ResponseBody::from)
     }
 
     async fn review(&self, path: &str, handler: &Arc<dyn AnyHandler>, request: &Request<Bytes>) -> Vec<u8> {

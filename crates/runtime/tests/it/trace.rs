@@ -1,5 +1,6 @@
 //! What a trace has of a running operator, and what it must not have.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use kubewright_runtime::object::{ObjectKey, View};
 use kubewright_runtime::stop::Stopper;
 use kubewright_runtime::trace::{Cause, Follower, Found, ReconcileId, Trace, TraceEvent, TraceRecord};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 struct Running {
     stopper: Stopper,
@@ -335,4 +338,112 @@ fn a_trace_that_is_off_has_nothing() {
         (trace.bytes(), trace.forgotten(), trace.elapsed()),
         (0, 0, Duration::ZERO)
     );
+}
+
+/// What a server answers, until it closes the connection.
+async fn answer(address: SocketAddr, head: &str) -> String {
+    let mut answer = String::new();
+    let mut stream = asked(address, head).await;
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+async fn asked(address: SocketAddr, head: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("{head}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Reads on until a text was read.
+async fn read_until(stream: &mut TcpStream, read: &mut String, text: &str) {
+    let mut buffer = [0; 4096];
+    let reading = async {
+        while !read.contains(text) {
+            let count = stream.read(&mut buffer).await.unwrap();
+            assert!(count > 0, "it ended before {text}: {read}");
+            read.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_mins(1), reading).await;
+    assert!(in_time.is_ok(), "no {text}: {read}");
+}
+
+#[tokio::test]
+async fn other_processes_of_this_machine_read_the_trace_and_follow_it() {
+    let server = ApiServer::new(Options::new());
+    let address = SocketAddr::from(([127, 0, 0, 1], kubewright_test_support::free_port()));
+    let manager = Manager::new()
+        .controller(Controller::of::<Secret>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) }))
+        .debug_address(address.to_string().parse().unwrap())
+        .trace(Trace::bounded(1 << 20));
+    let running = Running::start(manager, &server);
+    let secrets: Api<Secret> = Api::namespaced(server.client(), "default");
+    let secret =
+        |name: &str| serde_json::from_value(json!({ "metadata": { "name": name }, "stringData": { "key": "sesame" } }));
+    // It listens soon.
+    while TcpStream::connect(address).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let path = "/debug/kubewright/trace";
+    let mut follower = asked(address, &format!("GET {path}/events HTTP/1.1\r\nHost: localhost")).await;
+    let mut read = String::new();
+    read_until(&mut follower, &mut read, "event: begin\n").await;
+    assert!(read.contains("content-type: text/event-stream\r\n"), "{read}");
+    for name in ["front-door", "back-door"] {
+        secrets
+            .create(&PostParams::default(), &secret(name).unwrap())
+            .await
+            .unwrap();
+        read_until(
+            &mut follower,
+            &mut read,
+            &format!("\"event\":\"ended\",\"controller\":\"secret\",\"key\":\"default/{name}\""),
+        )
+        .await;
+    }
+
+    let page = answer(address, &format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:1")).await;
+    let page: serde_json::Value = serde_json::from_str(page.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let events: Vec<_> = page["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| record["event"].as_str().unwrap())
+        .collect();
+    for event in ["observed", "queued", "began", "ended"] {
+        assert!(events.contains(&event), "{event}: {page}");
+    }
+    assert!(!page.to_string().contains("sesame") && !read.contains("sesame"));
+    for (head, code) in [
+        (format!("GET {path} HTTP/1.1\r\nHost: evil.example.com"), 403),
+        (format!("GET {path}/events HTTP/1.1\r\nHost: evil.example.com"), 403),
+        (format!("POST {path}/events HTTP/1.1\r\nHost: localhost"), 405),
+    ] {
+        let refused = answer(address, &head).await;
+        assert!(refused.starts_with(&format!("HTTP/1.1 {code} ")), "{head}: {refused}");
+    }
+
+    // Who follows does not hold up the end.
+    running.stop().await;
+    follower.read_to_string(&mut read).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_trace_that_is_off_says_how_to_turn_it_on() {
+    let server = ApiServer::new(Options::new());
+    let address = SocketAddr::from(([127, 0, 0, 1], kubewright_test_support::free_port()));
+    let manager = Manager::new().debug_address(address.to_string().parse().unwrap());
+    let running = Running::start(manager, &server);
+    while TcpStream::connect(address).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    for path in ["/debug/kubewright/trace", "/debug/kubewright/trace/events"] {
+        let page = answer(address, &format!("GET {path} HTTP/1.1\r\nHost: localhost")).await;
+        assert!(
+            page.starts_with("HTTP/1.1 404 ") && page.contains("--debug-trace-bytes"),
+            "{page}"
+        );
+    }
+    running.stop().await;
 }

@@ -65,6 +65,24 @@ impl TestProject {
         project
     }
 
+    /// A project whose operator is a real one.
+    pub(crate) fn real() -> Self {
+        let project = TestProject::new();
+        let program = kubewright_test_support::example_program(
+            env!("CARGO_MANIFEST_DIR"),
+            "shop_operator",
+            "tests/it/operator_project/program.rs",
+        );
+        let script = format!(
+            "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\nexec '{}' \"$@\"\n",
+            program.display()
+        );
+        project.script("src/operator.sh", &script);
+        let sample = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n";
+        project.write("config/samples/v1_configmap.yaml", sample);
+        project
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

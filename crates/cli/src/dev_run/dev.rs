@@ -1,0 +1,73 @@
+//! `kubewright dev`: the loop of writing a controller. See `run`, with which it shares everything but its settings.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use super::session;
+use super::settings::{CommonArguments, Samples, Settings};
+
+const EXAMPLES: &str = "\
+Examples:
+  # A cluster in this process, the operator and its samples; save a file, and the operator is built and started anew
+  kubewright dev
+
+  # The same in a cluster that is there
+  kubewright dev --context kind-dev
+
+  # Look at what happens from another terminal: the kubeconfig is always at the same place
+  kubewright dev --kubeconfig-out dev.kubeconfig
+
+  # Flags for the operator
+  kubewright dev -- --log-level=debug";
+
+/// Run the operator while you write it: built and started anew at each save.
+///
+/// Starts a cluster in this process, with the controllers that bring Deployments to life, or takes that of --context. Installs the
+/// definitions, roles and webhooks of the project, builds and starts the operator, and applies the objects of config/samples.
+///
+/// When a file is saved, the operator is built, what changed of its definitions, roles and webhooks is applied, and it is started anew; the
+/// cluster and its objects stay. It is said how long that took, and how much of it was cargo. A build that fails shows its errors and leaves the
+/// running operator alone.
+///
+/// Open the link that it prints: the page shows each reconcile with what woke it, what it read, wrote and logged and how it ended, and the objects of
+/// the cluster in this process as a tree of owners. It is for browsers of this machine that have the link, and changes nothing.
+///
+/// Ctrl-C stops everything in order; a second one at once. Neither the operator nor a build outlives this command, even if it is killed or its
+/// terminal is closed. In the cluster of a context, definitions and samples stay; webhook configurations that were not there before go.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Leave config/samples alone.
+    #[arg(long)]
+    no_samples: bool,
+
+    /// Port of the page that shows what happens, on this machine only; 0 picks a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+
+    /// Serve no page, and have the operator record nothing: for one that is built with a kubewright that has no --debug-trace-bytes.
+    #[arg(long, conflicts_with = "port")]
+    no_view: bool,
+
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let common = &arguments.common;
+    let is_chosen = common.choice.kubeconfig.is_some() || common.choice.context.is_some();
+    session::run_to_end(&Settings {
+        common,
+        // A cluster that somebody else may use is only touched if it is named.
+        is_embedded: !is_chosen,
+        watches: true,
+        samples: if arguments.no_samples {
+            Samples::Ignored
+        } else {
+            Samples::IfAny
+        },
+        installs: true,
+        view: (!arguments.no_view).then_some(arguments.port),
+    })
+}

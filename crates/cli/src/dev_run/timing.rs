@@ -1,0 +1,59 @@
+//! How long a change took to become a running operator, and whose time it was.
+
+use std::time::{Duration, Instant};
+
+use kubewright_cluster::progress::duration;
+
+/// A change on its way to a running operator.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turnaround {
+    noticed: Instant,
+    cargo: Duration,
+}
+
+impl Turnaround {
+    /// Something was found to have changed.
+    pub(super) fn noticed(noticed: Instant) -> Self {
+        Turnaround {
+            noticed,
+            cargo: Duration::ZERO,
+        }
+    }
+
+    /// Cargo has built it, and took so long.
+    pub(super) fn built(mut self, cargo: Duration) -> Self {
+        self.cargo = cargo;
+        self
+    }
+
+    /// The time since it was noticed, in cargo's part and ours.
+    pub(super) fn told(self) -> String {
+        told(self.noticed.elapsed(), self.cargo)
+    }
+}
+
+fn told(whole: Duration, cargo: Duration) -> String {
+    let ours = whole.saturating_sub(cargo);
+    format!(
+        "{} after the change: cargo {}, everything else {}",
+        duration(whole),
+        duration(cargo),
+        duration(ours)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_cargo_and_the_rest_are_told_apart() {
+        let told = |whole, cargo| told(Duration::from_millis(whole), Duration::from_millis(cargo));
+        assert_eq!(
+            told(3_650, 3_250),
+            "3.6s after the change: cargo 3.2s, everything else 400ms"
+        );
+        // Two clocks are read one after the other.
+        assert!(told(10, 11).ends_with("everything else 0ms"));
+    }
+}

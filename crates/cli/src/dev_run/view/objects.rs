@@ -1,0 +1,188 @@
+//! What is shown of an object: who owns it, how it stands, and its contents without what must stay secret.
+
+use serde_json::{Value, json};
+
+/// What stands for something that is left out.
+const REDACTED: &str = "(redacted)";
+
+/// Whether objects of a resource are shown. Events and leases come and go without meaning anything for the tree.
+pub(super) fn is_shown(group: &str, resource: &str) -> bool {
+    !matches!(
+        (group, resource),
+        ("" | "events.k8s.io", "events") | ("coordination.k8s.io", "leases")
+    )
+}
+
+/// An object without the contents of Secrets and without managedFields.
+pub(super) fn redacted(mut object: Value) -> Value {
+    let is_secret = object["kind"] == "Secret" && object["apiVersion"] == "v1";
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+        // What kubectl keeps there is the whole object.
+        if let Some(annotations) = metadata.get_mut("annotations").filter(|_| is_secret) {
+            redact(annotations);
+        }
+    }
+    if is_secret {
+        for member in ["data", "stringData"] {
+            if let Some(values) = object.get_mut(member) {
+                redact(values);
+            }
+        }
+    }
+    object
+}
+
+/// Names stay, values go.
+fn redact(values: &mut Value) {
+    for value in values
+        .as_object_mut()
+        .into_iter()
+        .flat_map(|values| values.values_mut())
+    {
+        *value = REDACTED.into();
+    }
+}
+
+/// An object as the tree shows it.
+pub(super) fn summary(object: &Value) -> Value {
+    let metadata = &object["metadata"];
+    let owners = metadata["ownerReferences"].as_array();
+    let owners: Vec<&Value> = owners.into_iter().flatten().map(|owner| &owner["uid"]).collect();
+    let (state, why) = state(object);
+    json!({
+        "uid": metadata["uid"], "apiVersion": object["apiVersion"], "kind": object["kind"],
+        "namespace": metadata["namespace"], "name": metadata["name"], "revision": metadata["resourceVersion"],
+        "owners": owners, "state": state, "why": why,
+    })
+}
+
+/// How an object stands, in a word, and why.
+fn state(object: &Value) -> (&'static str, String) {
+    if !object["metadata"]["deletionTimestamp"].is_null() {
+        let finalizers = object["metadata"]["finalizers"].as_array();
+        let waits: Vec<&str> = finalizers.into_iter().flatten().filter_map(Value::as_str).collect();
+        let why = if waits.is_empty() {
+            String::new()
+        } else {
+            format!("waits for {}", waits.join(", "))
+        };
+        return ("deleting", why);
+    }
+    let status = &object["status"];
+    let (seen, generation) = (&status["observedGeneration"], &object["metadata"]["generation"]);
+    if seen.is_number() && generation.is_number() && seen != generation {
+        let why = format!("generation {generation} is not observed yet, but {seen}");
+        return ("progressing", why);
+    }
+    if let Some(phase) = status["phase"].as_str() {
+        match phase {
+            "Failed" => return ("failed", text(&status["reason"])),
+            "Succeeded" => return ("ready", phase.to_owned()),
+            "Pending" => return ("progressing", waiting(status).unwrap_or_else(|| phase.to_owned())),
+            _ => {}
+        }
+    }
+    let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let find = |kinds: &[&str], is: &str| {
+        let mut all = conditions.iter();
+        all.find(|condition| condition["status"] == is && kinds.iter().any(|kind| condition["type"] == *kind))
+            .map(told)
+    };
+    if let Some(why) = find(&["Failed", "ReplicaFailure", "Degraded", "Stalled"], "True") {
+        return ("failed", why);
+    }
+    if let Some(why) = find(&["Ready", "Available", "Complete", "Established"], "False") {
+        return ("progressing", waiting(status).unwrap_or(why));
+    }
+    if let Some(why) = find(&["Ready", "Available", "Complete", "Established"], "Unknown") {
+        return ("progressing", why);
+    }
+    match find(&["Ready", "Available", "Complete", "Established"], "True") {
+        Some(why) => ("ready", why),
+        None => ("", String::new()),
+    }
+}
+
+/// Why a container of a Pod does not run.
+fn waiting(status: &Value) -> Option<String> {
+    let containers = status["containerStatuses"].as_array()?;
+    let reason = containers
+        .iter()
+        .find_map(|container| container["state"]["waiting"]["reason"].as_str())?;
+    Some(reason.to_owned())
+}
+
+/// `Available: MinimumReplicasAvailable: Deployment has minimum availability.`
+fn told(condition: &Value) -> String {
+    let parts = ["type", "reason", "message"].map(|field| text(&condition[field]));
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(": ")
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contents_of_a_secret_are_nowhere() {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {
+                "name": "door", "uid": "1", "managedFields": [{ "manager": "kubectl" }],
+                "annotations": { "kubectl.kubernetes.io/last-applied-configuration": "{\"data\":{\"key\":\"c2VzYW1l\"}}" },
+            },
+            "data": { "key": "c2VzYW1l" }, "stringData": { "key": "sesame" },
+        });
+        let shown = redacted(secret);
+        let text = shown.to_string();
+        assert!(
+            !text.contains("c2VzYW1l") && !text.contains("sesame") && !text.contains("managedFields"),
+            "{text}"
+        );
+        assert_eq!(shown["data"]["key"], REDACTED);
+        assert!(!summary(&shown).to_string().contains("sesame"));
+    }
+
+    #[test]
+    fn other_objects_keep_what_they_hold() {
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "annotations": { "a": "b" } }, "data": { "key": "value" } });
+        assert_eq!(redacted(map.clone()), map);
+    }
+
+    #[test]
+    fn a_state_is_what_people_would_say_of_it() {
+        let told = |object: Value| {
+            let (state, why) = state(&object);
+            format!("{state} {why}").trim().to_owned()
+        };
+        let condition = |kind: &str, status: &str| json!({ "conditions": [{ "type": kind, "status": status, "reason": "Because" }] });
+        assert_eq!(
+            told(json!({ "status": condition("Available", "True") })),
+            "ready Available: Because"
+        );
+        assert_eq!(
+            told(json!({ "status": condition("Ready", "False") })),
+            "progressing Ready: Because"
+        );
+        assert_eq!(
+            told(json!({ "status": condition("ReplicaFailure", "True") })),
+            "failed ReplicaFailure: Because"
+        );
+        assert_eq!(
+            told(json!({ "metadata": { "deletionTimestamp": "now", "finalizers": ["a.example/b"] } })),
+            "deleting waits for a.example/b"
+        );
+        assert_eq!(
+            told(json!({ "metadata": { "generation": 2 }, "status": { "observedGeneration": 1 } })),
+            "progressing generation 2 is not observed yet, but 1"
+        );
+        let pod = json!({ "status": { "phase": "Pending", "containerStatuses": [{ "state": { "waiting": { "reason": "ErrImagePull" } } }] } });
+        assert_eq!(told(pod), "progressing ErrImagePull");
+        assert_eq!(told(json!({ "data": {} })), "");
+    }
+}

@@ -1,0 +1,110 @@
+//! `kubewright dev` as a user meets it: one command, and a save is all that a change takes.
+#![cfg(unix)]
+
+use std::path::PathBuf;
+
+use kubewright_runtime::operator::Operator;
+
+use crate::operator_project::{ClusterClient, Running, TestProject, boats, description, kind, operator};
+use crate::support::Server;
+
+const BOAT: &str = "apiVersion: shop.example.com/v1\nkind: Boat\nmetadata:\n  name: sloop\nspec:\n  colour: red\n";
+
+/// A project with a sample, and no webhooks that it would wait for: its operator is a script.
+fn project() -> TestProject {
+    let project = TestProject::new();
+    project.describe(&description(&Operator::new("shop"), &[boats()]));
+    project.write("config/samples/shop_v1_boat.yaml", BOAT);
+    project
+}
+
+fn exported(dev: &mut Running) -> PathBuf {
+    let line = dev.until("export KUBECONFIG=");
+    line.trim().trim_start_matches("export KUBECONFIG=").into()
+}
+
+#[tokio::test]
+async fn a_cluster_the_operator_and_its_samples_come_with_one_word() {
+    let (server, project) = (Server::start(), project());
+    // The cluster of the current context is not touched.
+    let mut dev = project.start(Some(&server.kubeconfig), &["dev"]);
+    let kubeconfig = exported(&mut dev);
+    dev.until("sample boat.shop.example.com/sloop created");
+    let cluster = ClusterClient::of(&kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.boats()).await, ["sloop"]);
+    let other = ClusterClient::of(&server.kubeconfig).await;
+    assert_eq!(other.names(&other.definitions()).await, Vec::<String>::new());
+    dev.signal("HUP");
+    let (status, said) = dev.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert!(said.contains("down in order"), "{said}");
+    assert!(!kubeconfig.exists());
+}
+
+#[tokio::test]
+async fn a_save_is_all_a_change_takes_and_objects_stay() {
+    let project = project();
+    let mut dev = project.start(None, &["dev"]);
+    let kubeconfig = exported(&mut dev);
+    dev.until("sample boat.shop.example.com/sloop created");
+    let cluster = ClusterClient::of(&kubeconfig).await;
+    let uid = cluster.boats().get("sloop").await.unwrap().metadata.uid;
+
+    let script = std::fs::read_to_string(project.path("src/operator.sh")).unwrap();
+    project.describe(&description(&Operator::new("shop"), &[boats(), kind("Oar", "oars")]));
+    project.write("src/operator.sh", &script.replace("up with", "two up with"));
+    dev.until("oars.shop.example.com created");
+    let told = dev.until("the operator runs anew, ");
+    assert!(
+        told.contains("after the change: cargo ") && told.contains(", everything else "),
+        "{told}"
+    );
+    assert_eq!(cluster.boats().get("sloop").await.unwrap().metadata.uid, uid);
+
+    project.write("src/operator.sh", "MISTAKE");
+    dev.until("error[E0425]: cannot find value");
+    dev.until("the operator built before goes on");
+    dev.signal("TERM");
+    let (status, said) = dev.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("down in order").count(), 2, "{said}");
+}
+
+#[test]
+fn a_build_does_not_outlive_the_command() {
+    for signal in ["INT", "TERM", "HUP", "KILL"] {
+        let project = project();
+        // A compiler as a child of cargo, which nobody waits for.
+        let cargo = "#!/bin/sh\n(trap 'echo compiler ended; exit' TERM; while :; do sleep 0.05; done) &\n\
+                     trap 'echo cargo ended; exit' TERM\nsleep 0.5\necho compiling >&2\nwhile :; do sleep 0.05; done\n";
+        project.script("bin/cargo", &cargo.replace("ended", "ended >&2"));
+        let mut dev = project.start(None, &["dev"]);
+        dev.until("compiling");
+        dev.signal(signal);
+        // What is said to the end: pipes close when the last process is gone.
+        let (_, said) = dev.end();
+        assert!(
+            said.contains("cargo ended") && said.contains("compiler ended"),
+            "{signal}: {said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_named_is_taken_and_left_tidy() {
+    let (server, project) = (Server::start(), project());
+    project.describe(&description(&operator(), &[boats()]));
+    let mut dev = project.start(
+        Some(&server.kubeconfig),
+        &["dev", "--context=kubewright", "--no-samples"],
+    );
+    dev.until("up with");
+    let cluster = ClusterClient::of(&server.kubeconfig).await;
+    assert_eq!(cluster.names(&cluster.mutating()).await.len(), 1);
+    dev.signal("INT");
+    let (status, said) = dev.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert_eq!(cluster.names(&cluster.mutating()).await, Vec::<String>::new());
+    assert_eq!(cluster.names(&cluster.definitions()).await, ["boats.shop.example.com"]);
+    assert_eq!(cluster.names(&cluster.boats()).await, Vec::<String>::new());
+}
