@@ -105,8 +105,13 @@ mod tests {
         let (lines, trace) = (Lines::default(), Trace::bounded(4096));
         let writer = lines.clone();
         let _set = tracing::subscriber::set_default(flags.subscriber(move || writer.clone()).unwrap());
-        in_reconcile(&trace, async { tracing::debug!(target: "shop", "details") }).await;
+        let reconcile = async {
+            tracing::debug!(target: "shop", "details");
+            tracing::debug!(target: "hyper_util::client::legacy::pool", "pooling idle connection");
+        };
+        in_reconcile(&trace, reconcile).await;
         let records = trace.records();
+        assert_eq!(records.len(), 1, "{records:?}");
         let TraceEvent::Logged(line) = &records[0].event else {
             panic!("{records:?}");
         };

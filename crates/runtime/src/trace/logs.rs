@@ -13,7 +13,16 @@ use super::record::{LogLine, TraceEvent};
 use super::scope;
 
 /// Lines of these modules say what the trace has already, or what happens below it.
-const LEFT_OUT: [&str; 6] = ["kubewright_runtime", "hyper", "h2", "tower", "rustls", "kube"];
+const LEFT_OUT: [&str; 8] = [
+    "kubewright_runtime",
+    "hyper",
+    "hyper_util",
+    "h2",
+    "tower",
+    "rustls",
+    "kube",
+    "kube_client",
+];
 
 /// Records the lines that are logged in a reconcile into the trace of its manager, down to the level `DEBUG`.
 ///
