@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use kubewright_apiserver::ApiServer;
 use kubewright_controllers::Controllers;
+use kubewright_runtime::informer::{FirstNeed, NoObjects};
 use kubewright_runtime::manager::DebugPage;
 use kubewright_runtime::metrics::Registry;
 use kubewright_runtime::stop::Stopper;
@@ -21,9 +23,17 @@ pub(crate) struct RunningControllers {
 }
 
 impl RunningControllers {
-    /// Starts the controllers, and does not wait until they are ready.
-    pub(crate) fn start(controllers: &Controllers, kube: kube::Client) -> Result<Self, Error> {
-        let manager = controllers.manager().map_err(Error::Controllers)?;
+    /// Starts the controllers, and does not wait until they are ready. On the embedded server, what they watch costs nothing until
+    /// there is something to see.
+    pub(crate) fn start(
+        controllers: &Controllers,
+        kube: kube::Client,
+        embedded: Option<&ApiServer>,
+    ) -> Result<Self, Error> {
+        let mut manager = controllers.manager().map_err(Error::Controllers)?;
+        if let Some(server) = embedded {
+            manager = manager.first_need(first_need(server.clone()));
+        }
         let (registry, page) = (manager.registry().clone(), manager.debug_page());
         let (stopper, stop) = Stopper::new();
         let (end, ended) = watch::channel(None);
@@ -66,6 +76,16 @@ impl RunningControllers {
         let first = seconds.min_by(f64::total_cmp)?;
         Some(Duration::try_from_secs_f64(first.max(0.0)).unwrap_or(Duration::MAX))
     }
+}
+
+fn first_need(server: ApiServer) -> FirstNeed {
+    FirstNeed::new(move |kind| {
+        let (revision, until) = server.no_objects(kind.group(), kind.version(), kind.plural())?;
+        Some(NoObjects {
+            resource_version: revision.to_string(),
+            until: Box::pin(until),
+        })
+    })
 }
 
 impl Drop for RunningControllers {

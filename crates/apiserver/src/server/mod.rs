@@ -30,6 +30,7 @@ use crate::extension::Mirror;
 use crate::logs::Logs;
 use crate::non_resource::openapi::Documents;
 use crate::policy::Policies;
+use crate::registry::Registry;
 use crate::server::metrics::Metrics;
 use crate::server::options::{Options, Timeouts};
 use crate::service::LocalEndpoints;
@@ -242,6 +243,38 @@ impl ApiServer {
     /// The revision of the newest write.
     pub fn revision(&self) -> u64 {
         self.server.store.revision().0
+    }
+
+    /// A resource of this server that has no objects: the revision at which it has none, and what ends when that may have changed.
+    /// `None` if it has some, or is not stored here. For caches in this process, which need no watch until then.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, Options};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = ApiServer::new(Options::new());
+    /// assert!(server.no_objects("", "v1", "namespaces").is_none());
+    /// let (_, until) = server.no_objects("", "v1", "secrets").unwrap();
+    /// let made = http::Request::post("/api/v1/namespaces/default/secrets").body(r#"{"metadata":{"name":"token"}}"#.into()).unwrap();
+    /// server.handle(made).await;
+    /// until.await;
+    /// # }
+    /// ```
+    pub fn no_objects(
+        &self,
+        group: &str,
+        version: &str,
+        plural: &str,
+    ) -> Option<(u64, impl Future<Output = ()> + Send + use<>)> {
+        let served = self.server.definitions.served();
+        let resource = Registry::builtin()
+            .find(group, version, plural)
+            .filter(|resource| resource.is_stored() && !served.without_built_ins)
+            .or_else(|| served.registry.find(group, version, plural))?;
+        let (snapshot, mut watcher) = self.server.store.snapshot_and_watch(resource.table, None);
+        let revision = snapshot.is_empty().then(|| snapshot.revision().0)?;
+        Some((revision, async move { watcher.ready().await }))
     }
 
     /// Answers a request of the administrator, as the in-process transport does.

@@ -173,6 +173,9 @@ impl Monitors {
             });
         }
         let mut declarations = Declarations::default();
+        if let Some(first_need) = client.cache().first_need() {
+            declarations.first_need(first_need.clone());
+        }
         declarations.reads_metadata(kind.clone());
         // An object that a resync reports again was handled before.
         let options = InformerOptions {

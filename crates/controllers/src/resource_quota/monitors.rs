@@ -100,6 +100,9 @@ impl Monitors {
             });
         }
         let mut declarations = Declarations::default();
+        if let Some(first_need) = client.cache().first_need() {
+            declarations.first_need(first_need.clone());
+        }
         declarations.reads_metadata(kind.clone());
         let options = InformerOptions {
             resync: None,

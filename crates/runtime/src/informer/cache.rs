@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::declarations::{Declaration, DeclarationError, Declarations, InformerOptions};
 use super::fields;
+use super::first_need::{FirstNeed, NoObjects};
 use crate::cache::{EventHandler, Lister, Registration, Store};
 use crate::object::{Kind, Record};
 use crate::random::Random;
@@ -148,19 +149,35 @@ impl Informer {
         }
     }
 
-    fn start(&self, client: &kube::Client, random: &Random, tasks: &mut JoinSet<()>) {
-        let reflectors: Vec<_> = self
-            .targets()
-            .into_iter()
-            .map(|target| {
-                let writer = self.store.writer(target.namespace.as_deref());
-                Reflector::new(client.clone(), target, writer, random.clone())
-            })
-            .collect();
-        *self.health.lock() = reflectors.iter().map(Reflector::health).collect();
-        for reflector in reflectors {
-            tasks.spawn(reflector.run());
+    fn start(&self, start: &Start<'_>, tasks: &mut JoinSet<()>) {
+        let Start {
+            client,
+            random,
+            first_need,
+        } = *start;
+        let mut health = Vec::new();
+        for target in self.targets() {
+            let namespace = target.namespace.clone();
+            let writer = || self.store.writer(namespace.as_deref());
+            let reflector = Reflector::new(client.clone(), target, writer(), random.clone());
+            health.push(reflector.health());
+            match first_need.and_then(|first_need| first_need.look(self.store.kind())) {
+                None => tasks.spawn(reflector.run()),
+                Some(NoObjects {
+                    resource_version,
+                    until,
+                }) => {
+                    let writer = writer();
+                    writer.begin();
+                    writer.finish(&resource_version);
+                    tasks.spawn(async move {
+                        until.await;
+                        reflector.run().await;
+                    })
+                }
+            };
         }
+        *self.health.lock() = health;
         if let Some(period) = self.options.resync {
             tasks.spawn(resync(self.store.clone(), period, random.clone()));
         }
@@ -174,6 +191,14 @@ impl fmt::Debug for Informer {
             .field("metadata_only", &self.metadata_only)
             .finish_non_exhaustive()
     }
+}
+
+/// What informers are started with.
+#[derive(Clone, Copy)]
+struct Start<'a> {
+    client: &'a kube::Client,
+    random: &'a Random,
+    first_need: Option<&'a FirstNeed>,
 }
 
 async fn resync(store: Store, period: Duration, random: Random) {
@@ -212,6 +237,7 @@ async fn resync(store: Store, period: Duration, random: Random) {
 pub struct Cache {
     informers: Arc<BTreeMap<Kind, Informer>>,
     live: Arc<BTreeSet<Kind>>,
+    first_need: Option<FirstNeed>,
 }
 
 impl Cache {
@@ -219,6 +245,7 @@ impl Cache {
     pub fn new(declarations: Declarations) -> Result<Self, DeclarationError> {
         declarations.check()?;
         let namespaces = declarations.namespaces.as_ref();
+        let first_need = declarations.first_need;
         let live = declarations.kinds.iter().filter(|(_, declaration)| declaration.live);
         let live = live.map(|(kind, _)| kind.clone()).collect();
         let informers = declarations
@@ -233,6 +260,7 @@ impl Cache {
         Ok(Cache {
             informers: Arc::new(informers),
             live: Arc::new(live),
+            first_need,
         })
     }
 
@@ -254,10 +282,20 @@ impl Cache {
     /// Begins to list and watch everything. Each watch has a task of its own, so that none holds up another.
     pub fn start(&self, client: &kube::Client, random: &Random) -> CacheTasks {
         let mut tasks = JoinSet::new();
+        let start = Start {
+            client,
+            random,
+            first_need: self.first_need.as_ref(),
+        };
         for informer in self.informers.values() {
-            informer.start(client, random, &mut tasks);
+            informer.start(&start, &mut tasks);
         }
         CacheTasks { _tasks: tasks }
+    }
+
+    /// What says when kinds are watched, if not from the beginning: for caches that are to do the same.
+    pub fn first_need(&self) -> Option<&FirstNeed> {
+        self.first_need.as_ref()
     }
 
     /// Waits until every informer has seen the state of the cluster.

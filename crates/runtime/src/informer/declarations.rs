@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::first_need::FirstNeed;
 use crate::cache::{Index, Indexes};
 use crate::object::{Kind, Selector};
 use crate::reflector::Transform;
@@ -105,6 +106,7 @@ pub(super) struct Declaration {
 pub struct Declarations {
     pub(super) kinds: BTreeMap<Kind, Declaration>,
     pub(super) namespaces: Option<BTreeSet<String>>,
+    pub(super) first_need: Option<FirstNeed>,
 }
 
 impl Declarations {
@@ -151,6 +153,11 @@ impl Declarations {
     /// The namespaces of every kind that is not configured otherwise. Default: all.
     pub fn namespaces(&mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) {
         self.namespaces = Some(namespaces.into_iter().map(Into::into).collect());
+    }
+
+    /// Kinds are watched from their first object on. Default: all are watched from the beginning.
+    pub fn first_need(&mut self, first_need: FirstNeed) {
+        self.first_need = Some(first_need);
     }
 
     /// The kinds that are read from the server and not cached.

@@ -4,6 +4,8 @@
 mod cache;
 mod declarations;
 mod fields;
+mod first_need;
 
 pub use cache::{Cache, CacheTasks, Informer};
 pub use declarations::{DeclarationError, Declarations, InformerOptions};
+pub use first_need::{FirstNeed, NoObjects};

@@ -20,7 +20,7 @@ use crate::certificates::ServingCertificates;
 use crate::clock::Clock;
 use crate::controller::{Controller, ControllerStats};
 use crate::conversion::Conversion;
-use crate::informer::Declarations;
+use crate::informer::{Declarations, FirstNeed};
 use crate::lease::ElectionOptions;
 use crate::metrics::Registry;
 use crate::random::Random;
@@ -191,6 +191,12 @@ impl Manager {
     /// Where jitter and ids come from. Default: a source that differs from run to run.
     pub fn random(mut self, random: Random) -> Self {
         self.random = Some(random);
+        self
+    }
+
+    /// Watches kinds from their first object on. Default: all from the beginning.
+    pub fn first_need(mut self, first_need: FirstNeed) -> Self {
+        self.declarations.first_need(first_need);
         self
     }
 

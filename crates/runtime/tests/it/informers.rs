@@ -9,7 +9,7 @@ use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::{Api, Client};
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_runtime::cache::{Index, Lister, Query};
-use kubewright_runtime::informer::{Cache, CacheTasks, Declarations, InformerOptions};
+use kubewright_runtime::informer::{Cache, CacheTasks, Declarations, FirstNeed, InformerOptions, NoObjects};
 use kubewright_runtime::object::{Kind, ObjectKey, Selector};
 use kubewright_runtime::random::Random;
 use serde_json::json;
@@ -228,4 +228,56 @@ async fn one_kind_that_cannot_be_watched_does_not_stop_the_others() {
         troubles,
         ["Ghost.nowhere.example.com is not served; waiting for its CustomResourceDefinition"]
     );
+}
+
+/// The watches that a server was asked for, by resource.
+fn watched(server: &ApiServer) -> Vec<String> {
+    let events = server.audit().events();
+    let watches = events.iter().filter(|event| event.attributes.verb == "watch");
+    watches.map(|event| event.attributes.resource.to_string()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_without_objects_is_watched_from_its_first_one_on() {
+    let server = ApiServer::new(Options::new());
+    let client = server.client();
+    let mut declarations = Declarations::default();
+    declarations.reads(Kind::of::<Secret>());
+    declarations.reads(Kind::of::<Namespace>());
+    let known = server.clone();
+    declarations.first_need(FirstNeed::new(move |kind| {
+        let (revision, until) = known.no_objects(kind.group(), kind.version(), kind.plural())?;
+        Some(NoObjects {
+            resource_version: revision.to_string(),
+            until: Box::pin(until),
+        })
+    }));
+    let cache = Cache::new(declarations).unwrap();
+    let _tasks = cache.start(&client, &Random::seeded(1));
+    cache.synced().await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let asked = watched(&server);
+    assert!(
+        asked.contains(&"namespaces".to_owned()) && !asked.contains(&"secrets".to_owned()),
+        "{asked:?}"
+    );
+
+    let secrets: Lister<Secret> = cache.informer(&Kind::of::<Secret>()).unwrap().lister();
+    let names = || {
+        let found = secrets.list(&Query::all()).unwrap();
+        let names = found.iter().map(|secret| secret.key().name().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert!(names().is_empty());
+    let api = Api::<Secret>::namespaced(client, "default");
+    for name in ["first", "second"] {
+        let secret = serde_json::from_value(json!({ "metadata": { "name": name } })).unwrap();
+        api.create(&PostParams::default(), &secret).await.unwrap();
+    }
+    settle().await;
+    assert_eq!(names(), ["first", "second"]);
+    assert!(watched(&server).contains(&"secrets".to_owned()));
+    api.delete("first", &DeleteParams::default()).await.unwrap();
+    settle().await;
+    assert_eq!(names(), ["second"]);
 }

@@ -201,7 +201,8 @@ impl TestEnv {
         if let Some(authority) = self.control_plane()?.signing_authority() {
             controllers = controllers.or_signing_authority(authority);
         }
-        *self.controllers.lock() = Some(RunningControllers::start(&controllers, kube)?);
+        let embedded = self.control_plane()?.server();
+        *self.controllers.lock() = Some(RunningControllers::start(&controllers, kube, embedded)?);
         Ok(())
     }
 

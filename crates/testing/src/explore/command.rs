@@ -1,4 +1,4 @@
-//! What `kubewright explore` says to the test that it runs, by variables of the environment.
+//! What `kubewright explore` says to the test that it runs, by variables of the environment; `REPEATS` is for who looks for nondeterminism.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +13,7 @@ const SEED: &str = "KUBEWRIGHT_EXPLORE_SEED";
 const JOBS: &str = "KUBEWRIGHT_EXPLORE_JOBS";
 const TIME: &str = "KUBEWRIGHT_EXPLORE_TIME";
 const REPLAY: &str = "KUBEWRIGHT_EXPLORE_REPLAY";
+const REPEATS: &str = "KUBEWRIGHT_EXPLORE_REPEATS";
 
 /// What the command wants. It wins over what the test says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,7 @@ pub(super) struct Wanted {
     pub(super) jobs: Option<usize>,
     pub(super) time: Option<Duration>,
     pub(super) replay: Option<String>,
+    pub(super) repeats: Option<usize>,
 }
 
 impl Wanted {
@@ -53,6 +55,7 @@ impl Wanted {
             jobs: number(JOBS)?.map(|jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
             time: number(TIME)?.map(Duration::from_secs),
             replay: said(REPLAY),
+            repeats: number(REPEATS)?.map(|repeats| usize::try_from(repeats).unwrap_or(usize::MAX)),
         })
     }
 }
@@ -93,10 +96,12 @@ mod tests {
             (CLASSES, "crash, edits"),
             (TIME, "7"),
             (JOBS, "3"),
+            (REPEATS, "100"),
         ])
         .unwrap();
         assert_eq!(some.classes.unwrap(), [Class::Crash, Class::Edits]);
         assert_eq!((some.time, some.jobs), (Some(Duration::from_secs(7)), Some(3)));
+        assert_eq!(some.repeats, Some(100));
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl Exploration {
     }
 
     /// How often the run without disturbance is made. Two of them that differ have nondeterminism of the operator's own, which is
-    /// reported as such. Default: 2.
+    /// reported as such. Default: 2. `KUBEWRIGHT_EXPLORE_REPEATS` says it for every exploration of a test program.
     pub fn repeats(mut self, repeats: usize) -> Self {
         self.repeats = repeats.max(1);
         self
@@ -203,6 +203,7 @@ impl Exploration {
         self.jobs = wanted.jobs.unwrap_or(self.jobs).max(1);
         self.time = wanted.time.or(self.time);
         self.replay = wanted.replay.or_else(|| self.replay.take());
+        self.repeats = wanted.repeats.unwrap_or(self.repeats).max(1);
         if let Some(folder) = &self.samples {
             let own = std::mem::take(&mut self.scenario.steps);
             self.scenario.steps = samples::steps(folder, &(self.scenario.operator)())?;
