@@ -1,0 +1,96 @@
+//! How many whole scenarios an exploration runs in a second, with and without Kubernetes' own controllers, and what memory many of them take.
+//!
+//! `cargo run --profile dist -p kubewright-bench-explore`
+
+mod process;
+mod scenario;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+
+use crate::scenario::Scenario;
+
+/// Any error.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Measures explorations.
+#[derive(Parser)]
+struct Arguments {
+    /// How many runs of each thread there are before memory is looked at first.
+    #[arg(long, default_value_t = 50)]
+    few: usize,
+    /// How many there are between that and the second look; these are timed.
+    #[arg(long, default_value_t = 5000)]
+    many: usize,
+    /// How many threads run scenarios at the same time.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
+/// What was measured of a scenario.
+struct Measured {
+    runs: usize,
+    took: Duration,
+    /// Processor time, in seconds.
+    cpu: f64,
+    memory_after_few: u64,
+    memory_after_many: u64,
+}
+
+fn main() -> ExitCode {
+    match bench(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(arguments: &Arguments) -> Result<(), Failure> {
+    let few = arguments.few * arguments.threads;
+    println!("load {}, {} threads\n", process::load(), arguments.threads);
+    println!("| | runs | a second | processor time of a run | memory after {few} | and after all |");
+    println!("|---|---:|---:|---:|---:|---:|");
+    for scenario in [Scenario::WithControllers, Scenario::WithoutControllers] {
+        let measured = measure(scenario, arguments)?;
+        let megabytes = |bytes: u64| bytes as f64 / 1e6;
+        let runs = measured.runs as f64;
+        println!(
+            "| {scenario} | {} | {:.1} | {:.0} ms | {:.1} MB | {:.1} MB |",
+            measured.runs,
+            runs / measured.took.as_secs_f64(),
+            measured.cpu * 1e3 / runs,
+            megabytes(measured.memory_after_few),
+            megabytes(measured.memory_after_many),
+        );
+    }
+    Ok(())
+}
+
+fn measure(scenario: Scenario, arguments: &Arguments) -> Result<Measured, Failure> {
+    run(scenario, arguments.few, arguments.threads)?;
+    let memory_after_few = process::resident();
+    let (began, cpu) = (Instant::now(), process::cpu());
+    run(scenario, arguments.many, arguments.threads)?;
+    Ok(Measured {
+        runs: arguments.many * arguments.threads,
+        took: began.elapsed(),
+        cpu: process::cpu() - cpu,
+        memory_after_few,
+        memory_after_many: process::resident(),
+    })
+}
+
+/// Runs the scenario so often in each of some threads.
+fn run(scenario: Scenario, runs: usize, threads: usize) -> Result<(), Failure> {
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(move || scenario.run(runs))).collect();
+        for thread in running {
+            thread.join().map_err(|_| "a thread panicked")??;
+        }
+        Ok(())
+    })
+}
