@@ -22,13 +22,13 @@ export class Objects {
     if (!this.isAvailable) return [element("p", "row faint", "Objects are shown for the cluster in this process: leave out --context.")];
     return this.ordered(filter).slice(0, MOST_ROWS).map(([object, depth]) => {
       const namespace = object.namespace ? `${object.namespace}/` : "";
-      const name = element("span", "name", "\u00a0".repeat(depth * 4), `${object.kind} `, element("b", "", namespace + object.name),
-        element("span", "note", object.why));
+      const name = element("span", "name", `${object.kind} `, element("b", "", namespace + object.name), element("span", "note", object.why));
+      name.style.paddingInlineStart = `${depth * 1.25}rem`;
       return row(object.uid, object.uid === chosen, choose, name, element("span", CLASSES[object.state], object.state));
     });
   }
 
-  /** The objects with their depth: owners first, what they own below. Those that match, with all their owners. */
+  /** The objects with their depth: those that own something first, what they own below. Those that match, with all their owners. */
   ordered(filter) {
     const sorted = [...this.byUid.values()].sort((a, b) => label(a).localeCompare(label(b)));
     const below = new Map();
@@ -45,7 +45,8 @@ export class Objects {
       const owned = (below.get(object.uid) ?? []).flatMap((one) => walk(one, depth + 1));
       return owned.length > 0 || label(object).toLowerCase().includes(filter) ? [[object, depth], ...owned] : [];
     };
-    const tree = sorted.filter(isRoot).flatMap((object) => walk(object, 0));
+    const roots = sorted.filter(isRoot).sort((a, b) => below.has(b.uid) - below.has(a.uid));
+    const tree = roots.flatMap((object) => walk(object, 0));
     return [...tree, ...sorted.flatMap((object) => walk(object, 0))];
   }
 
