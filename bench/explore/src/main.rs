@@ -2,13 +2,13 @@
 //!
 //! `cargo run --profile dist -p kubewright-bench-explore`
 
-mod process;
 mod scenario;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use kubewright_system::process::{Process, load_average};
 
 use crate::scenario::Scenario;
 
@@ -51,7 +51,11 @@ fn main() -> ExitCode {
 
 fn bench(arguments: &Arguments) -> Result<(), Failure> {
     let few = arguments.few * arguments.threads;
-    println!("load {}, {} threads\n", process::load(), arguments.threads);
+    println!(
+        "load {}, {} threads\n",
+        load_average().unwrap_or_default(),
+        arguments.threads
+    );
     println!("| | runs | a second | processor time of a run | memory after {few} | and after all |");
     println!("|---|---:|---:|---:|---:|---:|");
     for scenario in [Scenario::WithControllers, Scenario::WithoutControllers] {
@@ -72,15 +76,29 @@ fn bench(arguments: &Arguments) -> Result<(), Failure> {
 
 fn measure(scenario: Scenario, arguments: &Arguments) -> Result<Measured, Failure> {
     run(scenario, arguments.few, arguments.threads)?;
-    let memory_after_few = process::resident();
-    let (began, cpu) = (Instant::now(), process::cpu());
+    let (began, before) = (Instant::now(), used()?);
     run(scenario, arguments.many, arguments.threads)?;
+    let (took, after) = (began.elapsed(), used()?);
     Ok(Measured {
         runs: arguments.many * arguments.threads,
-        took: began.elapsed(),
-        cpu: process::cpu() - cpu,
-        memory_after_few,
-        memory_after_many: process::resident(),
+        took,
+        cpu: after.cpu - before.cpu,
+        memory_after_few: before.memory,
+        memory_after_many: after.memory,
+    })
+}
+
+/// What this process has used so far: seconds of processor time, and bytes of memory.
+struct Used {
+    cpu: f64,
+    memory: u64,
+}
+
+fn used() -> Result<Used, Failure> {
+    let this = Process::this().ok_or("the system does not say what this process uses")?;
+    Ok(Used {
+        cpu: this.cpu_seconds().unwrap_or_default(),
+        memory: this.resident_bytes().unwrap_or_default(),
     })
 }
 
