@@ -8,8 +8,8 @@ use crate::admissionregistration as admission;
 use crate::rules::access::{keep, remove};
 use crate::{
     apiregistration, autoscaling, batch, certificates, controller_revision, coordination, core_group, device_claims,
-    discovery, events, flowcontrol, networking, pod, policy, rbac, runtime_class, scheduling, service, storage,
-    workloads,
+    discovery, events, flowcontrol, networking, pod, policy, rbac, resource_slice, runtime_class, scheduling, service,
+    storage, workloads,
 };
 
 /// A create in flight, after decoding and the table's defaults.
@@ -162,6 +162,7 @@ pub fn behaviour(group: &str, resource: &str) -> &'static dyn Behaviour {
         ("resource.k8s.io", "deviceclasses") => &device_claims::DeviceClass,
         ("resource.k8s.io", "resourceclaims") => &device_claims::ResourceClaim,
         ("resource.k8s.io", "resourceclaimtemplates") => &device_claims::ResourceClaimTemplate,
+        ("resource.k8s.io", "resourceslices") => &resource_slice::ResourceSlice,
         ("scheduling.k8s.io", "priorityclasses") => &scheduling::PriorityClass,
         ("storage.k8s.io", "csidrivers") => &storage::CsiDriver,
         ("storage.k8s.io", "csinodes") => &storage::CsiNode,

@@ -269,19 +269,12 @@ fn validate_allocation(allocation: &Value, names: &RequestNames<'_>, path: &Path
         }
     }
     if let Some(selector) = at(allocation, &["nodeSelector"]) {
-        let path = path.child("nodeSelector");
-        let path = path.child("nodeSelectorTerms");
-        let terms = list_at(selector, &["nodeSelectorTerms"]);
-        if terms.is_empty() {
-            errors.push(FieldError::required(&path, "must have at least one node selector term"));
-        }
-        for (index, term) in terms.iter().enumerate() {
-            scheduling::validate_node_term(term, false, &path.index(index), errors);
-        }
+        scheduling::validate_node_selector(selector, false, &path.child("nodeSelector"), errors);
     }
 }
 
-fn validate_binding(result: &Value, path: &PathRef<'_>, errors: &mut Errors) {
+/// The conditions of a device that must be met before a Pod is bound, and those by which it is not.
+pub(crate) fn validate_binding(result: &Value, path: &PathRef<'_>, errors: &mut Errors) {
     let [conditions, failures] =
         ["bindingConditions", "bindingFailureConditions"].map(|field| (field, strings_at(result, &[field])));
     for (field, names) in [&conditions, &failures] {

@@ -22,7 +22,7 @@ const SELECTORS_MAX: usize = 32;
 const ALTERNATIVES_MAX: usize = 8;
 const EXPRESSION_MAX: usize = 10 * 1024;
 const PARAMETERS_MAX: usize = 10 * 1024;
-const IDENTIFIER_MAX: usize = 32;
+pub(crate) const IDENTIFIER_MAX: usize = 32;
 const NOT_A_REQUEST: &str =
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
@@ -368,6 +368,15 @@ pub(crate) fn validate_reference(reference: &str, known: &RequestNames<'_>, path
 
 /// `domain/name`, where the name is a C identifier.
 fn validate_attribute(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
+    validate_qualified_name(name, path, errors);
+    if !name.contains('/') {
+        let words = "a fully qualified name must be a domain and a name separated by a slash";
+        errors.push(FieldError::invalid(path, name, words));
+    }
+}
+
+/// `domain/name` or `name`, where the name is a C identifier.
+pub(crate) fn validate_qualified_name(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
     let identifier = |text: &str, errors: &mut Errors| {
         if text.len() > IDENTIFIER_MAX {
             errors.push(FieldError::too_long(path, IDENTIFIER_MAX));
@@ -388,11 +397,8 @@ fn validate_attribute(name: &str, path: &PathRef<'_>, errors: &mut Errors) {
                 identifier(rest, errors);
             }
         }
+        // Upstream takes them as they are.
         _ => {}
-    }
-    if !name.contains('/') {
-        let words = "a fully qualified name must be a domain and a name separated by a slash";
-        errors.push(FieldError::invalid(path, name, words));
     }
 }
 

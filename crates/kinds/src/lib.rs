@@ -34,6 +34,7 @@ mod networking;
 pub mod pod;
 mod policy;
 mod rbac;
+mod resource_slice;
 pub mod rules;
 mod runtime_class;
 mod scheduling;

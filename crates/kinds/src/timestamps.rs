@@ -6,9 +6,10 @@ use serde_json::Value;
 use crate::apiregistration;
 use crate::certificates;
 use crate::core_group::persistent_volume;
+use crate::resource_slice;
 
 /// Sets `now`, the time as JSON writes it, where the kind has such a field: the phase of a persistent volume, the conditions
-/// of a certificate signing request, the availability of a local API service. `old` is `None` on create.
+/// of a certificate signing request, the availability of a local API service, the taints of devices. `old` is `None` on create.
 pub fn set_times(
     group: &str,
     resource: &str,
@@ -24,6 +25,7 @@ pub fn set_times(
         ("certificates.k8s.io", "certificatesigningrequests", Some("status" | "approval"), Some(old)) => {
             certificates::set_condition_times(object, old, now);
         }
+        ("resource.k8s.io", "resourceslices", None, _) => resource_slice::set_taint_times(object, now),
         ("apiregistration.k8s.io", "apiservices", None, None) => apiregistration::set_available(object, now),
         _ => {}
     }

@@ -282,17 +282,9 @@ fn validate_affinity(spec: &Value, path: &PathRef<'_>, errors: &mut Errors) {
         return;
     };
     let path = path.child("required");
-    if at(affinity, &["required"]).is_none() {
-        errors.push(FieldError::required(&path, "must specify required node constraints"));
-        return;
-    }
-    let path = path.child("nodeSelectorTerms");
-    let terms = list_at(affinity, &["required", "nodeSelectorTerms"]);
-    if terms.is_empty() {
-        errors.push(FieldError::required(&path, "must have at least one node selector term"));
-    }
-    for (index, term) in terms.iter().enumerate() {
-        scheduling::validate_node_term(term, false, &path.index(index), errors);
+    match at(affinity, &["required"]) {
+        Some(required) => scheduling::validate_node_selector(required, false, &path, errors),
+        None => errors.push(FieldError::required(&path, "must specify required node constraints")),
     }
 }
 

@@ -54,15 +54,8 @@ fn validate_weight(term: &Value, path: &PathRef<'_>, errors: &mut Errors) {
 
 fn validate_node_affinity(affinity: &Value, options: Options, path: &PathRef<'_>, errors: &mut Errors) {
     if let Some(required) = at(affinity, &[REQUIRED]) {
-        let terms = list_at(required, &["nodeSelectorTerms"]);
-        let path = path.child(REQUIRED);
-        let path = path.child("nodeSelectorTerms");
-        if terms.is_empty() {
-            errors.push(FieldError::required(&path, "must have at least one node selector term"));
-        }
-        for (index, term) in terms.iter().enumerate() {
-            validate_node_term(term, options.invalid_node_affinity_values, &path.index(index), errors);
-        }
+        let is_lenient = options.invalid_node_affinity_values;
+        validate_node_selector(required, is_lenient, &path.child(REQUIRED), errors);
     }
     let path = path.child(PREFERRED);
     for (index, weighted) in list_at(affinity, &[PREFERRED]).iter().enumerate() {
@@ -73,8 +66,24 @@ fn validate_node_affinity(affinity: &Value, options: Options, path: &PathRef<'_>
     }
 }
 
-/// Everything wrong with one term of a node selector.
-pub(crate) fn validate_node_term(term: &Value, allow_invalid_values: bool, path: &PathRef<'_>, errors: &mut Errors) {
+/// Everything wrong with a node selector.
+pub(crate) fn validate_node_selector(
+    selector: &Value,
+    allow_invalid_values: bool,
+    path: &PathRef<'_>,
+    errors: &mut Errors,
+) {
+    let path = path.child("nodeSelectorTerms");
+    let terms = list_at(selector, &["nodeSelectorTerms"]);
+    if terms.is_empty() {
+        errors.push(FieldError::required(&path, "must have at least one node selector term"));
+    }
+    for (index, term) in terms.iter().enumerate() {
+        validate_node_term(term, allow_invalid_values, &path.index(index), errors);
+    }
+}
+
+fn validate_node_term(term: &Value, allow_invalid_values: bool, path: &PathRef<'_>, errors: &mut Errors) {
     let expressions = path.child("matchExpressions");
     for (index, requirement) in list_at(term, &["matchExpressions"]).iter().enumerate() {
         let path = expressions.index(index);
