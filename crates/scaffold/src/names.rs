@@ -201,6 +201,32 @@ pub fn snake(kind: &str) -> String {
     escape(out)
 }
 
+/// A kind as documentation names one of it: "an `Order`", "a `User`", "an `HTTPRoute`".
+pub(crate) fn one_of(kind: &str) -> String {
+    let article = if begins_with_vowel_sound(kind) { "an" } else { "a" };
+    format!("{article} `{kind}`")
+}
+
+/// By the sound, as far as letters tell it: capitals in a row, or one before a digit, are read letter by letter.
+fn begins_with_vowel_sound(kind: &str) -> bool {
+    let mut letters = kind.chars();
+    let first = letters.next().unwrap_or_default();
+    if letters.next().is_some_and(|second| !second.is_ascii_lowercase()) {
+        return "AEFHILMNORSX".contains(first);
+    }
+    // A "you", a "wan", a silent h.
+    match first {
+        'U' => !["Uni", "Use", "Usa", "Uti", "Ura"]
+            .iter()
+            .any(|start| kind.starts_with(start)),
+        'E' => !kind.starts_with("Eu"),
+        'O' => !kind.starts_with("One"),
+        'H' => kind.starts_with("Hour") || kind.starts_with("Honor"),
+        'A' | 'I' => true,
+        _ => false,
+    }
+}
+
 /// A name with dashes and dots as a Rust module.
 pub(crate) fn module(name: &str) -> String {
     let mut name = name.replace(['-', '.'], "_");
@@ -299,3 +325,36 @@ const RESERVED_KINDS: [&str; 37] = [
     "Verdict",
     "Webhook",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_has_the_article_that_its_sound_asks_for() {
+        for kind in [
+            "Order",
+            "Upload",
+            "Index",
+            "HTTPRoute",
+            "SSHKey",
+            "S3Bucket",
+            "HourlyReport",
+            "Endpoint",
+        ] {
+            assert_eq!(one_of(kind), format!("an `{kind}`"));
+        }
+        for kind in [
+            "Bar",
+            "User",
+            "Unit",
+            "OneShot",
+            "EulaText",
+            "VMInstance",
+            "House",
+            "K8sCluster",
+        ] {
+            assert_eq!(one_of(kind), format!("a `{kind}`"));
+        }
+    }
+}

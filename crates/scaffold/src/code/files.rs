@@ -149,11 +149,12 @@ fn port_name(kind: &str) -> String {
 /// The webhooks of a kind.
 pub(super) fn webhook(project: &Project, resource: &Resource) -> String {
     let kind = &resource.kind;
+    let one = names::one_of(kind);
     let doc = match (resource.defaults(), resource.validates(), resource.converts()) {
-        (true, true, _) => format!("What a `{kind}` is given before it is stored, and what it must be."),
-        (true, false, _) => format!("What a `{kind}` is given before it is stored."),
-        (false, true, _) => format!("What a `{kind}` must be to be stored."),
-        (false, false, _) => format!("The versions of a `{kind}`."),
+        (true, true, _) => format!("What {one} is given before it is stored, and what it must be."),
+        (true, false, _) => format!("What {one} is given before it is stored."),
+        (false, true, _) => format!("What {one} must be to be stored."),
+        (false, false, _) => format!("The versions of {one}."),
     };
     let mut webhook = vec![format!("Webhook::of::<{kind}>()")];
     if resource.defaults() {
@@ -374,8 +375,9 @@ pub(super) fn conversion_test(project: &Project, resource: &Resource) -> String 
     let mut imports = vec!["kubewright::testing::conversion_round_trips".to_owned(), path(resource)];
     imports.extend(project.spokes_of(resource).map(path));
     let mut text = format!(
-        "{}//! Nothing gets lost between the versions of a `{kind}`.\n\n{}\n",
+        "{}//! Nothing gets lost between the versions of {}.\n\n{}\n",
         header(project),
+        names::one_of(kind),
         rust::imports(imports)
     );
     for spoke in project.spokes_of(resource) {
@@ -417,6 +419,7 @@ fn of_project(project: &Project) -> TemplateValues {
 fn of_kind(project: &Project, resource: &Resource) -> TemplateValues {
     of_project(project)
         .text("kind", &resource.kind)
+        .text("a_kind", names::one_of(&resource.kind))
         .text("module", resource.module())
         .text("lowercase", resource.lowercase())
         .text("group", resource.api_group())

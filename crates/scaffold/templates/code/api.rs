@@ -1,6 +1,6 @@
 {{header}}//! `{{kind}}`: what its users write, and what is observed of it.
 
-/// What a `{{kind}}` asks for.
+/// What {{a_kind}} asks for.
 {{resource}}
 #[derive(Default{{convert}})]
 {{#if spoke}}
@@ -13,7 +13,7 @@ pub struct {{kind}}Spec {
     pub foo: Option<String>,
 }
 
-/// What is observed of a `{{kind}}`.
+/// What is observed of {{a_kind}}.
 #[kubewright::schema]
 #[derive(Default{{convert}})]
 {{#if spoke}}

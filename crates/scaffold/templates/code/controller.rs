@@ -1,4 +1,4 @@
-{{header}}//! Brings about what a `{{kind}}` asks for.
+{{header}}//! Brings about what {{a_kind}} asks for.
 
 use kubewright::prelude::*;
 

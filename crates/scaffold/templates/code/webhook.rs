@@ -7,14 +7,14 @@ use {{use}};
 {{/if}}
 {{#if admits}}
 
-/// What judges a `{{kind}}` before it is stored.
+/// What judges {{a_kind}} before it is stored.
 pub fn webhook() -> Webhook<{{kind}}> {
     {{webhook}}
 }
 {{/if}}
 {{#if converts}}
 
-/// The versions of a `{{kind}}`: every other one is converted to this one and back, as its
+/// The versions of {{a_kind}}: every other one is converted to this one and back, as its
 /// `#[convert(…)]` says.
 pub fn conversion() -> Conversion {
     {{conversion}}
@@ -22,7 +22,7 @@ pub fn conversion() -> Conversion {
 {{/if}}
 {{#if defaults}}
 
-/// Fills in what a `{{kind}}` leaves open.
+/// Fills in what {{a_kind}} leaves open.
 pub struct {{kind}}Defaulter;
 
 {{impl_defaulter}}
@@ -35,7 +35,7 @@ pub struct {{kind}}Defaulter;
 {{/if}}
 {{#if validates}}
 
-/// Refuses a `{{kind}}` that cannot be right.
+/// Refuses {{a_kind}} that cannot be right.
 pub struct {{kind}}Validator;
 
 impl {{kind}}Validator {
