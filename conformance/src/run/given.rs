@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-const CLUSTER_KINDS: [&str; 24] = [
+const CLUSTER_KINDS: [&str; 25] = [
     "APIService",
     "CSIDriver",
     "CSINode",
@@ -20,6 +20,7 @@ const CLUSTER_KINDS: [&str; 24] = [
     "PersistentVolume",
     "PriorityClass",
     "PriorityLevelConfiguration",
+    "ResourceSlice",
     "RuntimeClass",
     "StorageClass",
     "ValidatingAdmissionPolicy",

@@ -1,5 +1,6 @@
 //! Roles and bindings, and what they give a user: immutable, so that a fork of a cluster shares them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use kubewright_apimachinery::go::quote;
@@ -51,10 +52,20 @@ impl RbacResource {
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// By `namespace/name`, or by name.
-    roles: RedBlackTreeMapSync<Box<str>, Arc<[Rule]>>,
-    cluster_roles: RedBlackTreeMapSync<Box<str>, Arc<[Rule]>>,
-    bindings: RedBlackTreeMapSync<Box<str>, Arc<Binding>>,
-    cluster_bindings: RedBlackTreeMapSync<Box<str>, Arc<Binding>>,
+    roles: Table<Arc<[Rule]>>,
+    cluster_roles: Table<Arc<[Rule]>>,
+    bindings: Table<Arc<Binding>>,
+    cluster_bindings: Table<Arc<Binding>>,
+}
+
+type Table<V> = RedBlackTreeMapSync<Box<str>, Entry<V>>;
+
+/// What is known of an object.
+#[derive(Clone, Debug)]
+struct Entry<V> {
+    value: V,
+    /// The resourceVersion of the object that it was read from.
+    revision: Option<u64>,
 }
 
 /// A role binding or cluster role binding.
@@ -141,13 +152,53 @@ impl Policy {
         }
     }
 
+    /// Makes a table have exactly the objects that are `present`, by key and resourceVersion. `read` is asked for those that it does not
+    /// have at that resourceVersion: a fork of a cluster begins with the policy of the cluster, and reads what differs.
+    pub fn catch_up(
+        &mut self,
+        table: RbacResource,
+        present: &[(&str, u64)],
+        mut read: impl FnMut(&str) -> Option<Value>,
+    ) {
+        for (key, revision) in present {
+            if self.revision(table, key) != Some(*revision) {
+                self.set(table, key, read(key).as_ref());
+            }
+        }
+        let known = self.keys(table);
+        if known.len() > present.len() {
+            let present: HashSet<&str> = present.iter().map(|(key, _)| *key).collect();
+            for key in known.iter().filter(|key| !present.contains(&***key)) {
+                self.set(table, key, None);
+            }
+        }
+    }
+
+    fn revision(&self, table: RbacResource, key: &str) -> Option<u64> {
+        match table {
+            RbacResource::Roles => self.roles.get(key)?.revision,
+            RbacResource::ClusterRoles => self.cluster_roles.get(key)?.revision,
+            RbacResource::RoleBindings => self.bindings.get(key)?.revision,
+            RbacResource::ClusterRoleBindings => self.cluster_bindings.get(key)?.revision,
+        }
+    }
+
+    fn keys(&self, table: RbacResource) -> Vec<Box<str>> {
+        match table {
+            RbacResource::Roles => self.roles.keys().cloned().collect(),
+            RbacResource::ClusterRoles => self.cluster_roles.keys().cloned().collect(),
+            RbacResource::RoleBindings => self.bindings.keys().cloned().collect(),
+            RbacResource::ClusterRoleBindings => self.cluster_bindings.keys().cloned().collect(),
+        }
+    }
+
     /// What the bindings of one scope give a user, in the order of their names.
     pub fn grants(&self, user: &User, scope: Scope<'_>) -> Grants {
         let mut grants = Grants::default();
         match scope {
             Scope::Cluster => {
                 for binding in self.cluster_bindings.values() {
-                    self.visit(user, binding, &mut grants);
+                    self.visit(user, &binding.value, &mut grants);
                 }
             }
             Scope::Namespace(namespace) => {
@@ -158,7 +209,7 @@ impl Policy {
                     .range(from..)
                     .take_while(|(key, _)| key.starts_with(&prefix));
                 for (_, binding) in rest {
-                    self.visit(user, binding, &mut grants);
+                    self.visit(user, &binding.value, &mut grants);
                 }
             }
         }
@@ -203,20 +254,22 @@ impl Policy {
             kind => return Err(format!("unsupported role reference kind: {}", quote(kind))),
         };
         let missing = || format!("{resource}.rbac.authorization.k8s.io {} not found", quote(&role.name));
-        found.cloned().ok_or_else(missing)
+        found.map(|role| Arc::clone(&role.value)).ok_or_else(missing)
     }
 }
 
-fn put<V>(
-    map: &mut RedBlackTreeMapSync<Box<str>, V>,
-    key: &str,
-    object: Option<&Value>,
-    read: impl Fn(&str, &Value) -> V,
-) {
+fn put<V>(table: &mut Table<V>, key: &str, object: Option<&Value>, read: impl Fn(&str, &Value) -> V) {
     match object {
-        Some(object) => map.insert_mut(key.into(), read(key, object)),
+        Some(object) => {
+            let revision = object["metadata"]["resourceVersion"].as_str();
+            let entry = Entry {
+                value: read(key, object),
+                revision: revision.and_then(|revision| revision.parse().ok()),
+            };
+            table.insert_mut(key.into(), entry);
+        }
         None => {
-            map.remove_mut(key);
+            table.remove_mut(key);
         }
     }
 }
@@ -304,5 +357,41 @@ impl std::fmt::Display for Source {
         } else {
             write!(f, "{} {}", subject.kind, quote(&subject.name))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_policy_that_catches_up_reads_what_differs_and_forgets_what_is_gone() {
+        let role = |revision: u64, verb: &str| json!({ "metadata": { "resourceVersion": revision.to_string() }, "rules": [{ "verbs": [verb] }] });
+        let table = RbacResource::ClusterRoles;
+        let mut policy = Policy::default();
+        for (key, revision) in [("same", 1), ("changed", 2), ("gone", 3)] {
+            policy.set(table, key, Some(&role(revision, "get")));
+        }
+        let mut read = Vec::new();
+        policy.catch_up(table, &[("changed", 5), ("new", 6), ("same", 1)], |key| {
+            read.push(key.to_owned());
+            Some(role(if key == "new" { 6 } else { 5 }, "list"))
+        });
+        assert_eq!(read, ["changed", "new"]);
+        let verbs = |name: &str| {
+            let role = RoleRef {
+                kind: "ClusterRole".to_owned(),
+                name: name.to_owned(),
+                ..RoleRef::default()
+            };
+            policy.role(&role, "").map(|rules| rules[0].verbs.clone()).ok()
+        };
+        let of = |verb: &str| Some(vec![verb.to_owned()]);
+        assert_eq!(
+            ["same", "changed", "new", "gone"].map(verbs),
+            [of("get"), of("list"), of("list"), None]
+        );
     }
 }

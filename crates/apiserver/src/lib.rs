@@ -61,7 +61,7 @@ pub use extension::{
 };
 pub use logs::LogWriter;
 pub use server::options::{AuthorizationMode, Options};
-pub use server::{ApiServer, StoredChange};
+pub use server::{ApiServer, RevisionError, StoredChange, StoredObject};
 pub use stream::Connection;
 pub use stream::containers::{AttachTarget, ContainerBackend, PodBackend, PodIdentity, PortFuture};
 pub use stream::exec::{ExecCommand, ExecEnd, ExecFuture, ExecStreams, TerminalSize, TerminalSizes};

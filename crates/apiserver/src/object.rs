@@ -22,6 +22,21 @@ pub(crate) fn splice(out: &mut Vec<u8>, type_meta: &str, revision: Revision, bod
     out.extend_from_slice(&body[HEAD.len()..]);
 }
 
+/// The text of the object's metadata alone, with type and revision in place. `false` if it has to be made of the object.
+pub(crate) fn splice_metadata(out: &mut Vec<u8>, version: &str, revision: Revision, record: &Record) -> bool {
+    let Some(metadata) = record.body.get(HEAD.len()..record.head as usize) else {
+        return false;
+    };
+    out.extend_from_slice(br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/"#);
+    out.extend_from_slice(version.as_bytes());
+    out.extend_from_slice(br#"","metadata":{"resourceVersion":""#);
+    out.extend_from_slice(itoa::Buffer::new().format(revision.0).as_bytes());
+    out.extend_from_slice(br#"","#);
+    out.extend_from_slice(metadata);
+    out.push(b'}');
+    true
+}
+
 /// The object's text for a response of its own.
 pub(crate) fn spliced(resource: &Resource, record: &Record) -> Bytes {
     let mut text = Vec::with_capacity(record.body.len() + resource.type_meta.len() + 64);
@@ -121,6 +136,7 @@ fn draft(resource: &Resource, object: &Value) -> RecordDraft {
         }
     }
     body.push(b'}');
+    let head = u32::try_from(body.len()).unwrap_or_default();
     first = false;
     for (key, value) in object.as_object().into_iter().flatten() {
         if !matches!(key.as_str(), "kind" | "apiVersion" | "metadata") {
@@ -134,6 +150,7 @@ fn draft(resource: &Resource, object: &Value) -> RecordDraft {
         .and_then(Value::as_object);
     RecordDraft {
         body: body.into(),
+        head,
         uid: meta_text(object, "uid").into(),
         labels: labels
             .into_iter()

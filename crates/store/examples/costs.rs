@@ -34,6 +34,7 @@ fn main() {
 fn draft() -> RecordDraft {
     RecordDraft {
         body: Bytes::from(vec![b'x'; 300]),
+        head: 0,
         uid: "7f2a1c66-5f0e-4c4b-9d3a-0c5d6f0b9a11".into(),
         labels: [("app".into(), "web".into())].into(),
         fields: [].into(),

@@ -5,7 +5,8 @@
 //! event keeps the map as it was then, so that a list at a past revision is a lookup and a fork copies pointers.
 //! The history is bounded in bytes; what falls out of it answers [`Compacted`].
 //!
-//! The crate knows neither JSON nor time nor randomness, and the only thing it ever waits for is [`Watcher::ready`].
+//! The crate knows neither JSON nor randomness, and of time only what its user says ([`TimeSource`]); the only things it ever waits
+//! for are [`Watcher::ready`] and [`Store::written_after`].
 //!
 //! ```
 //! use kubewright_store::{EventKind, Limits, RecordDraft, ResourceId, Store};
@@ -30,8 +31,13 @@
 //! fork.delete(settings, "shop/app", second.revision).unwrap();
 //! assert!(fork.snapshot(settings).is_empty() && store.get(settings, "shop/app").is_some());
 //!
+//! // The past is also a fork, in which nothing of what came later has happened.
+//! let then = store.fork_at(first.revision).unwrap();
+//! assert_eq!(then.get(settings, "shop/app").unwrap().body, "blue");
+//! assert_eq!(then.revision(), first.revision);
+//!
 //! store.compact(second.revision);
-//! assert!(store.snapshot_at(settings, first.revision).is_err());
+//! assert!(store.snapshot_at(settings, first.revision).is_err() && store.fork_at(first.revision).is_err());
 //! ```
 
 mod error;
@@ -47,5 +53,5 @@ mod watch;
 pub use error::{CommitError, Compacted, SnapshotError, WatchEnd};
 pub use record::{Record, RecordDraft, ResourceId, Revision};
 pub use snapshot::{Records, Snapshot};
-pub use store::{Deleted, Limits, Store};
+pub use store::{Deleted, History, Limits, Store, TimeSource};
 pub use watch::{Batch, Event, EventKind, Watcher};

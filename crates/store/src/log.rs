@@ -90,6 +90,22 @@ impl Log {
             .map_or(&self.base, |(_, entry)| &entry.table)
     }
 
+    /// The newest event that is not newer than a revision.
+    pub(crate) fn last_until(&self, revision: Revision) -> Option<&Event> {
+        let (_, entry) = self.entries.range(..=revision).next_back()?;
+        Some(&entry.event)
+    }
+
+    /// Forgets the events after a revision, as if they had never been. Returns their [`Entry::footprint`]s.
+    pub(crate) fn truncate(&mut self, revision: Revision) -> usize {
+        let mut bytes = 0;
+        while let Some((&newest, entry)) = self.entries.last().filter(|(newest, _)| **newest > revision) {
+            bytes += entry.footprint();
+            self.entries.remove_mut(&newest);
+        }
+        bytes
+    }
+
     pub(crate) fn get(&self, revision: Revision) -> Option<&Event> {
         self.entries.get(&revision).map(|entry| &entry.event)
     }

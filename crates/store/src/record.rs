@@ -17,13 +17,15 @@ impl fmt::Display for Revision {
 
 /// A table of the store. The numbers are the caller's; a table exists from its first write or watch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ResourceId(pub u32);
+pub struct ResourceId(pub u64);
 
 /// An object as a writer hands it in: everything but its key and its revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordDraft {
     /// The serialized object, opaque to the store.
     pub body: Bytes,
+    /// How many bytes of the body are its first part, if the caller reads that part alone.
+    pub head: u32,
     /// The object's uid, so that preconditions need no parsing.
     pub uid: Box<str>,
     /// The labels; the commit sorts them if they are not.
@@ -43,6 +45,8 @@ pub struct Record {
     pub key: Box<str>,
     /// The serialized object, opaque to the store.
     pub body: Bytes,
+    /// How many bytes of the body are its first part, as the caller said.
+    pub head: u32,
     /// The object's uid.
     pub uid: Box<str>,
     /// The labels, sorted by key.
@@ -59,6 +63,7 @@ impl Record {
         }
         let RecordDraft {
             body,
+            head,
             uid,
             labels,
             fields,
@@ -68,6 +73,7 @@ impl Record {
             created: Revision::default(),
             key: key.into(),
             body,
+            head,
             uid,
             labels,
             fields,

@@ -2,12 +2,17 @@
 //! What a write allocates is made before the lock, what it frees is freed and whom it wakes is woken after it.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use tokio::sync::Notify;
 
-use crate::state::State;
-use crate::{CommitError, Compacted, Record, RecordDraft, ResourceId, Revision, Snapshot, SnapshotError, Watcher};
+use crate::log::Log;
+use crate::state::{Commit, DeferredWork, State};
+use crate::{
+    CommitError, Compacted, Event, Record, RecordDraft, ResourceId, Revision, Snapshot, SnapshotError, Watcher,
+};
 
 /// How many events one hold of the lock forgets when the history is compacted on demand.
 const COMPACTION_STEP: usize = 512;
@@ -38,6 +43,18 @@ pub struct Deleted {
     pub revision: Revision,
 }
 
+/// What time it is, in a unit of the caller's. Every event keeps what it says, but never less than the event before.
+pub type TimeSource = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// Writes to several resources, in the order of their revisions.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// Each event with its resource. A resource that was dropped is among them with what was written to it before.
+    pub events: Vec<(ResourceId, Event)>,
+    /// The revision up to which no event is missing.
+    pub revision: Revision,
+}
+
 /// A handle to a store: clones share it, [`fork`](Store::fork) makes another.
 #[derive(Clone)]
 pub struct Store {
@@ -47,30 +64,40 @@ pub struct Store {
 struct Shared {
     state: RwLock<State>,
     limits: Limits,
+    now: TimeSource,
+    /// Notified behind every write.
+    written: Notify,
 }
 
 impl Store {
-    /// An empty store, at revision 1.
+    /// An empty store, at revision 1, in which it is always the time 0.
     pub fn new(limits: Limits) -> Store {
-        Store::of(State::new(), limits)
+        Store::of(State::new(), limits, Arc::new(|| 0))
     }
 
     /// An empty store whose history begins at a revision: earlier ones answer [`Compacted`].
     pub fn starting_at(limits: Limits, revision: Revision) -> Store {
-        Store::of(State::starting_at(revision), limits)
+        Store::of(State::starting_at(revision), limits, Arc::new(|| 0))
     }
 
-    fn of(state: State, limits: Limits) -> Store {
+    fn of(state: State, limits: Limits, now: TimeSource) -> Store {
         Store {
             shared: Arc::new(Shared {
                 state: RwLock::new(state),
                 limits,
+                now,
+                written: Notify::new(),
             }),
         }
     }
 
     pub(crate) fn state(&self) -> &RwLock<State> {
         &self.shared.state
+    }
+
+    /// How much past the store keeps.
+    pub fn limits(&self) -> Limits {
+        self.shared.limits
     }
 
     /// The revision of the newest write.
@@ -86,12 +113,10 @@ impl Store {
     /// Writes a new record.
     pub fn create(&self, resource: ResourceId, key: &str, draft: RecordDraft) -> Result<Arc<Record>, CommitError> {
         let record = Arc::new(Record::new(key, draft));
-        let committed = self
-            .state()
-            .write()
-            .create(resource, record, self.shared.limits.history_bytes);
+        let commit = self.commit();
+        let committed = self.state().write().create(resource, record, commit);
         let (record, aftermath) = committed?;
-        aftermath.settle();
+        self.settle(aftermath);
         Ok(record)
     }
 
@@ -104,24 +129,46 @@ impl Store {
         draft: RecordDraft,
     ) -> Result<Arc<Record>, CommitError> {
         let record = Arc::new(Record::new(key, draft));
-        let committed = self
-            .state()
-            .write()
-            .update(resource, record, expect, self.shared.limits.history_bytes);
+        let commit = self.commit();
+        let committed = self.state().write().update(resource, record, expect, commit);
         let (record, aftermath) = committed?;
-        aftermath.settle();
+        self.settle(aftermath);
         Ok(record)
     }
 
     /// Deletes the record that revision `expect` wrote.
     pub fn delete(&self, resource: ResourceId, key: &str, expect: Revision) -> Result<Deleted, CommitError> {
-        let committed = self
-            .state()
-            .write()
-            .delete(resource, key, expect, self.shared.limits.history_bytes);
+        let commit = self.commit();
+        let committed = self.state().write().delete(resource, key, expect, commit);
         let (record, revision, aftermath) = committed?;
-        aftermath.settle();
+        self.settle(aftermath);
         Ok(Deleted { record, revision })
+    }
+
+    fn commit(&self) -> Commit {
+        Commit {
+            limit: self.shared.limits.history_bytes,
+            time: (self.shared.now)(),
+        }
+    }
+
+    /// Wakes whom a write concerns, and frees what it made superfluous.
+    fn settle(&self, aftermath: DeferredWork) {
+        aftermath.settle();
+        self.shared.written.notify_waiters();
+    }
+
+    /// Waits until something was written after a revision, to any resource. May be cancelled at any time.
+    pub async fn written_after(&self, revision: Revision) {
+        loop {
+            let mut written = pin!(self.shared.written.notified());
+            // Registered before looking, so that a write in between is not missed.
+            written.as_mut().enable();
+            if self.revision() > revision {
+                return;
+            }
+            written.await;
+        }
     }
 
     /// The resource as it is now, under the store's present revision.
@@ -180,9 +227,59 @@ impl Store {
         self.state().read().topics()
     }
 
+    /// What was written after a revision to the resources that are wanted.
+    pub fn history(&self, after: Revision, wanted: impl Fn(ResourceId) -> bool) -> Result<History, Compacted> {
+        let (logs, revision) = {
+            let state = self.state().read();
+            if after < state.compacted() {
+                return Err(Compacted {
+                    oldest: state.compacted(),
+                });
+            }
+            let is_newer = |log: &Log| log.after(after).next().is_some();
+            let logs = state.logs().filter(|(id, log)| wanted(*id) && is_newer(log));
+            let logs: Vec<_> = logs.map(|(id, log)| (id, log.clone())).collect();
+            (logs, state.revision())
+        };
+        let events = logs
+            .iter()
+            .flat_map(|(id, log)| log.after(after).map(|event| (*id, event.clone())));
+        let mut events: Vec<_> = events.collect();
+        events.sort_unstable_by_key(|(_, event)| event.revision);
+        Ok(History { events, revision })
+    }
+
+    /// The time of the newest write up to a revision.
+    pub fn time_at(&self, revision: Revision) -> Result<i64, SnapshotError> {
+        let state = self.state().read();
+        state.check_retained(revision)?;
+        Ok(state.time_at(revision))
+    }
+
     /// An independent store with the same present and past. Costs a few pointers per resource, whatever they hold.
     pub fn fork(&self) -> Store {
-        Store::of(self.state().read().fork(), self.shared.limits)
+        let shared = &self.shared;
+        Store::of(self.state().read().fork(), shared.limits, Arc::clone(&shared.now))
+    }
+
+    /// As [`fork`](Store::fork), with other limits, which count from the next write on, and another time.
+    pub fn fork_with(&self, limits: Limits, now: TimeSource) -> Store {
+        let mut state = self.state().read().fork();
+        state.restart_time(now());
+        Store::of(state, limits, now)
+    }
+
+    /// An independent store as this one was at a retained revision, with the past that it had then: the next write there has the
+    /// revision after it. Resources that were dropped since are there. Costs what was written since, whatever the resources hold.
+    pub fn fork_at(&self, revision: Revision) -> Result<Store, SnapshotError> {
+        let mut state = {
+            let state = self.state().read();
+            state.check_retained(revision)?;
+            state.fork()
+        };
+        state.rewind(revision);
+        let shared = &self.shared;
+        Ok(Store::of(state, shared.limits, Arc::clone(&shared.now)))
     }
 
     /// Ends all watches of a resource, after they have read what was written until now; its records stay.
@@ -191,10 +288,11 @@ impl Store {
         ended.settle();
     }
 
-    /// Forgets a resource with its records and its history, without an event for any of them, and ends its watches
-    /// after they have read what was written until now.
+    /// Forgets a resource with its records, without an event for any of them, and ends its watches after they have read what was
+    /// written until now. Its past can no longer be read; [`fork_at`](Store::fork_at) knows it as long as the history does.
     pub fn drop_resource(&self, resource: ResourceId) {
-        let ended = self.state().write().drop_resource(resource);
+        let limit = self.shared.limits.history_bytes;
+        let ended = self.state().write().drop_resource(resource, limit);
         ended.settle();
     }
 }

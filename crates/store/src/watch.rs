@@ -36,6 +36,8 @@ pub struct Event {
     pub record: Arc<Record>,
     /// The record before the write; the last state, too, if it was deleted.
     pub previous: Option<Arc<Record>>,
+    /// What the store's [`TimeSource`](crate::TimeSource) said before the write, or said before an earlier one if that is more.
+    pub time: i64,
 }
 
 impl Event {

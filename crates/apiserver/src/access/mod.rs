@@ -91,6 +91,8 @@ pub(crate) struct Access {
     /// Whether roles that gather those of others are kept up to date.
     aggregates: bool,
     tokens: Arc<HashMap<String, Arc<User>>>,
+    /// The policy of the server that this one was forked from, as it was before that.
+    inherited: Policy,
     /// Made by the first request that has to be authorized.
     authorizer: OnceLock<Authorizer>,
     /// Held while it is made, so that no write is missed.
@@ -112,6 +114,7 @@ impl Access {
             anonymous: options.anonymous,
             aggregates: options.aggregated_roles,
             tokens: Arc::new(options.tokens.clone()),
+            inherited: Policy::default(),
             authorizer: OnceLock::new(),
             making: Mutex::new(()),
             modes: Modes::default(),
@@ -130,13 +133,25 @@ impl Access {
         self.authorizers.iter().any(is_webhook)
     }
 
-    /// The access of a fork, which reads roles and bindings from its own store when first needed.
+    /// The access of a fork, which reads from its own store, when first needed, the roles and bindings that are
+    /// not as they are here. To be made before the store is forked: a revision that is known here means the same there.
     pub(crate) fn fork(&self) -> Self {
+        let inherited = self.authorizer.get().map(Authorizer::policy);
+        self.fork_with(inherited.unwrap_or_else(|| self.inherited.clone()))
+    }
+
+    /// The access of a fork of the past, which reads all of them: what is known here may be of revisions that the fork gives to writes of its own.
+    pub(crate) fn fork_of_past(&self) -> Self {
+        self.fork_with(Policy::default())
+    }
+
+    fn fork_with(&self, inherited: Policy) -> Self {
         Access {
             authorizers: Arc::clone(&self.authorizers),
             anonymous: self.anonymous,
             aggregates: self.aggregates,
             tokens: Arc::clone(&self.tokens),
+            inherited,
             authorizer: OnceLock::new(),
             making: Mutex::new(()),
             modes: Modes::default(),
@@ -253,13 +268,16 @@ impl Server {
     }
 
     fn policy(&self) -> Policy {
-        let mut policy = Policy::default();
+        let mut policy = self.access.inherited.clone();
         for table in RbacResource::ALL {
             let resource = resource_of(table).resource();
-            for record in self.store.snapshot(resource.table).records(None, None) {
-                let object = object::to_value(resource, record, record.revision);
-                policy.set(table, &record.key, Some(&object));
-            }
+            let snapshot = self.store.snapshot(resource.table);
+            let present = snapshot.records(None, None);
+            let present: Vec<_> = present.map(|record| (&*record.key, record.revision.0)).collect();
+            policy.catch_up(table, &present, |key| {
+                let record = snapshot.get(key)?;
+                Some(object::to_value(resource, record, record.revision))
+            });
         }
         policy
     }

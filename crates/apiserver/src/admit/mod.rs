@@ -39,7 +39,7 @@ pub(crate) use settings::Settings;
 pub use settings::{AdmissionConfigurationError, AdmissionPlugin};
 
 use crate::policy::{self, PolicyReinvocation};
-use crate::webhook::dispatch::{self, Reinvocation};
+use crate::webhook::dispatch::{self, OwnersBefore, Reinvocation};
 use crate::wire::status::Result;
 
 /// A plugin. `object` is null for a deletion, `old` is there for updates and deletions.
@@ -121,16 +121,23 @@ pub(crate) async fn mutate(
     if !others_may_mutate(attributes) {
         return Ok(());
     }
-    let owners = dispatch::owners(object);
-    let (mut policies, mut webhooks) = (PolicyReinvocation::default(), Reinvocation::default());
-    mutate_by_others(attributes, object, old, warnings, (&mut policies, &mut webhooks)).await?;
+    let mut round = MutationRound::default();
+    mutate_by_others(attributes, object, old, warnings, &mut round).await?;
     // What a policy or a webhook changed is seen by the plugins again, and by those of them that ask for it (A8).
-    if policies.again() | webhooks.again() {
+    if round.policies.again() | round.webhooks.again() {
         mutate_by_plugins(attributes, object, old).await?;
-        mutate_by_others(attributes, object, old, warnings, (&mut policies, &mut webhooks)).await?;
+        mutate_by_others(attributes, object, old, warnings, &mut round).await?;
     }
-    dispatch::restore_owners(object, owners, warnings);
+    round.owners.restore(object, warnings);
     Ok(())
+}
+
+/// What is known of the changes that policies and webhooks made so far.
+#[derive(Default)]
+struct MutationRound {
+    policies: PolicyReinvocation,
+    webhooks: Reinvocation,
+    owners: OwnersBefore,
 }
 
 /// Lets policies and then webhooks change what is to be written.
@@ -139,16 +146,17 @@ async fn mutate_by_others(
     object: &mut Value,
     old: Option<&Value>,
     warnings: &mut Vec<String>,
-    (policies, webhooks): (&mut PolicyReinvocation, &mut Reinvocation),
+    round: &mut MutationRound,
 ) -> Result<()> {
     let server = attributes.server;
     if server.admission.has(AdmissionPlugin::MutatingAdmissionPolicy) {
-        policy::mutate(attributes, object, old, policies).await?;
+        policy::mutate(attributes, object, old, (&mut round.policies, &mut round.owners)).await?;
     }
     if server.admission.has(AdmissionPlugin::MutatingAdmissionWebhook)
         && let Some(hooks) = server.webhooks.of(Phase::Mutating)
     {
-        dispatch::mutate(attributes, &hooks, object, old, warnings, webhooks).await?;
+        let round = (&mut round.webhooks, &mut round.owners);
+        dispatch::mutate(attributes, &hooks, object, old, warnings, round).await?;
     }
     Ok(())
 }

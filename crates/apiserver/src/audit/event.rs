@@ -12,6 +12,8 @@ use crate::request::attributes_of;
 /// The record of a request.
 #[derive(Clone, Debug)]
 pub struct AuditEvent {
+    /// How many requests the server had answered with it, this one included: the trail is in this order.
+    pub number: u64,
     /// When the server received it.
     pub time: Timestamp,
     /// Its id, which the response has in its header `Audit-Id`.
@@ -57,7 +59,7 @@ impl AuditEvent {
         self.impersonated.as_deref().or(self.user.as_deref())
     }
 
-    fn of(entry: Entry) -> AuditEvent {
+    fn of((number, entry): (u64, Entry)) -> AuditEvent {
         let mut parts = entry.line.splitn(3, ' ');
         let mut next = || parts.next().unwrap_or_default();
         let (id, method, uri) = (next(), next(), next());
@@ -86,6 +88,7 @@ impl AuditEvent {
             values.any(|value| value == "All")
         });
         AuditEvent {
+            number,
             time: entry.time,
             id: id.to_owned(),
             user: entry.user,
@@ -126,7 +129,7 @@ impl AuditEvent {
 pub struct AuditQuery(Vec<AuditEvent>);
 
 impl AuditQuery {
-    pub(super) fn new(entries: Vec<Entry>) -> Self {
+    pub(super) fn new(entries: Vec<(u64, Entry)>) -> Self {
         AuditQuery(entries.into_iter().map(AuditEvent::of).collect())
     }
 

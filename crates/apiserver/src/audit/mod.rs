@@ -10,6 +10,7 @@ mod log;
 mod policy;
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::Arc;
 
 use http::request::Parts;
@@ -17,6 +18,7 @@ use http::{HeaderName, HeaderValue, Response};
 use jiff::Timestamp;
 use kubewright_access::{Decision, Forbidden, Impersonated};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 pub use event::{AuditDecision, AuditEvent, AuditQuery};
 pub use log::AuditLogFormat;
@@ -44,8 +46,26 @@ const LONGEST_URI: usize = 8 * 1024;
 /// The last requests of a server.
 pub(crate) struct AuditTrail {
     most: usize,
-    ring: Mutex<VecDeque<Entry>>,
+    ring: Mutex<Ring>,
+    /// Notified behind every entry.
+    grown: Notify,
     log: Option<AuditLog>,
+}
+
+#[derive(Default)]
+struct Ring {
+    entries: VecDeque<Entry>,
+    /// The number of the newest entry; the first ever has 1.
+    last: u64,
+}
+
+impl Ring {
+    /// The entries after a number, each with its own.
+    fn after(&self, seen: u64) -> impl Iterator<Item = (u64, &Entry)> {
+        let before = self.last - self.entries.len() as u64;
+        let skipped = usize::try_from(seen.min(self.last).saturating_sub(before)).unwrap_or(usize::MAX);
+        (before + 1..).zip(&self.entries).skip(skipped)
+    }
 }
 
 /// The record of a request. It is small, since the trail has thousands of them.
@@ -140,6 +160,7 @@ impl AuditTrail {
         AuditTrail {
             most,
             ring: Mutex::default(),
+            grown: Notify::new(),
             log,
         }
     }
@@ -172,8 +193,26 @@ impl AuditTrail {
         }
     }
 
-    fn entries(&self) -> Vec<Entry> {
-        self.ring.lock().iter().cloned().collect()
+    /// The entries after a number, each with its own.
+    fn entries(&self, seen: u64) -> Vec<(u64, Entry)> {
+        let ring = self.ring.lock();
+        ring.after(seen)
+            .map(|(number, entry)| (number, entry.clone()))
+            .collect()
+    }
+
+    /// Waits until there is an entry after a number. Returns the number of the newest.
+    async fn grown_after(&self, seen: u64) -> u64 {
+        loop {
+            let mut grown = pin!(self.grown.notified());
+            // Registered before looking, so that an entry in between is not missed.
+            grown.as_mut().enable();
+            let last = self.ring.lock().last;
+            if last > seen {
+                return last;
+            }
+            grown.await;
+        }
     }
 }
 
@@ -313,10 +352,12 @@ impl AuditDraft {
         };
         let forgotten = {
             let mut ring = trail.ring.lock();
-            let forgotten = (ring.len() >= trail.most).then(|| ring.pop_front());
-            ring.push_back(entry);
+            let forgotten = (ring.entries.len() >= trail.most).then(|| ring.entries.pop_front());
+            ring.entries.push_back(entry);
+            ring.last += 1;
             forgotten
         };
+        trail.grown.notify_waiters();
         // Outside of the lock: freeing takes longer than writing down.
         drop(forgotten);
     }
@@ -340,6 +381,32 @@ impl ApiServer {
     /// # }
     /// ```
     pub fn audit(&self) -> AuditQuery {
-        AuditQuery::new(self.server.audit.entries())
+        self.audit_after(0)
+    }
+
+    /// The requests whose [number](AuditEvent::number) is greater than `seen`, oldest first; costs what these are. If the first of them is not
+    /// the next one, those in between are not kept any more.
+    ///
+    /// ```
+    /// # use kubewright_apiserver::{ApiServer, Options};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = ApiServer::new(Options::new());
+    /// let get = |path: &str| http::Request::get(path).body(Default::default()).unwrap();
+    /// server.handle(get("/version")).await;
+    /// let seen = server.audited_after(0).await; // there is one already
+    /// let (newest, _) = tokio::join!(server.audited_after(seen), server.handle(get("/healthz")));
+    /// assert_eq!(newest, seen + 1);
+    /// assert_eq!(server.audit_after(seen).events()[0].uri, "/healthz");
+    /// # }
+    /// ```
+    pub fn audit_after(&self, seen: u64) -> AuditQuery {
+        AuditQuery::new(self.server.audit.entries(seen))
+    }
+
+    /// Waits until there is a request whose [number](AuditEvent::number) is greater than `seen`. Returns the greatest number. Waits for ever if
+    /// the server keeps no trail.
+    pub async fn audited_after(&self, seen: u64) -> u64 {
+        self.server.audit.grown_after(seen).await
     }
 }

@@ -3,18 +3,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kubewright_store::{ResourceId, Revision};
-use kubewright_structural::crd::Definition;
+use kubewright_store::{Record, ResourceId, Revision, Store};
+use kubewright_structural::crd::{self, Definition};
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard, RwLock};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::kind::CustomKind;
 use super::version::Version;
+use crate::object;
 use crate::registry::name::Name;
-use crate::registry::{Registry, Resource};
+use crate::registry::{BuiltInId, Registry, Resource};
 
 /// The tables of custom resources come behind those of the built-ins.
-const FIRST_TABLE: u32 = 1 << 16;
+const FIRST_TABLE: u64 = 1 << 16;
+
+/// The table of the objects of a definition that was created at a revision. It follows from what is stored, so that it is the same
+/// in every fork, and one that is deleted and made anew has nothing to do with the old one's objects.
+fn table_of(created: Revision) -> ResourceId {
+    ResourceId(FIRST_TABLE + created.0)
+}
 
 /// The definitions of one server.
 #[derive(Default)]
@@ -40,6 +47,20 @@ pub(super) struct NameClaim {
     pub(super) settled: Revision,
 }
 
+impl NameClaim {
+    pub(super) fn of(definition: &Value, settled: Revision) -> NameClaim {
+        let at = |pointer: &str| definition.pointer(pointer).cloned().unwrap_or_default();
+        NameClaim {
+            named: json!({
+                "spec": { "group": at("/spec/group") },
+                "status": { "acceptedNames": at("/status/acceptedNames") },
+            }),
+            waits: !crd::names::are_accepted(definition),
+            settled,
+        }
+    }
+}
+
 /// What the definitions serve, at one moment.
 #[derive(Default)]
 pub(crate) struct ServedResources {
@@ -47,7 +68,6 @@ pub(crate) struct ServedResources {
     pub(crate) registry: Registry,
     /// By the definition's name.
     defined: BTreeMap<String, Defined>,
-    tables: u32,
     /// Whether the kinds of Kubernetes itself are left out, as by the server of an aggregated API.
     pub(crate) without_built_ins: bool,
     /// Another number means another set: what was made from the old one is out of date.
@@ -84,13 +104,43 @@ impl Definitions {
         *self.served.write() = Arc::new(served);
     }
 
-    pub(crate) fn fork(&self) -> Definitions {
-        Definitions {
+    /// The definitions of a fork of the server, as they are in its store: of those that were written otherwise since, nothing is known,
+    /// and what is still to be done for them is for [`Server::settle_all`](crate::server::Server::settle_all).
+    pub(crate) fn fork(&self, store: &Store) -> Definitions {
+        let _turn = self.lock_for_change();
+        let fork = Definitions {
             served: RwLock::new(self.served()),
             turn: ReentrantMutex::new(()),
             claims: Mutex::new(self.claims.lock().clone()),
             limited_verbs: Mutex::new(self.limited_verbs.lock().clone()),
+        };
+        let resource = BuiltInId::CustomResourceDefinitions.resource();
+        let snapshot = store.snapshot(resource.table);
+        let known: Vec<String> = fork.claims.lock().keys().cloned().collect();
+        for name in known.iter().filter(|name| snapshot.get(name).is_none()) {
+            fork.remove(name);
+            fork.claim(name, None);
         }
+        let records = snapshot.records(None, None);
+        let changed: Vec<_> = records
+            .filter(|record| !fork.is_settled(&record.key, record.revision))
+            .map(|record| (record, object::to_value(resource, record, record.revision)))
+            .collect();
+        // All names are known before any is given, and all versions are served before one is taken for obsolete.
+        for (record, object) in &changed {
+            fork.claim(&record.key, Some(NameClaim::of(object, Revision::default())));
+        }
+        for (record, object) in &changed {
+            match Definition::of(object) {
+                Some(definition) => {
+                    fork.put(definition, record);
+                }
+                None => {
+                    fork.remove(&record.key);
+                }
+            }
+        }
+        fork
     }
 
     /// Notes what a definition claims. Returns whether its names are others than before.
@@ -131,26 +181,22 @@ impl Definitions {
             .collect()
     }
 
-    /// Serves a definition that was written at `revision` from now on. Returns what it replaces.
+    /// Serves a definition from now on, as its record has it. Returns what it replaces.
     pub(super) fn put(
         &self,
         mut definition: Definition,
-        revision: Revision,
+        record: &Record,
     ) -> (Arc<CustomKind>, Option<Arc<CustomKind>>) {
         definition.limited_verbs = self.limited_verbs.lock().get(&definition.name).cloned();
         let current = self.served();
-        // One that was deleted and made anew has nothing to do with the old one's objects.
         let before = current
             .defined
             .get(&definition.name)
             .map(|defined| Arc::clone(&defined.kind));
-        let same = before.as_deref().filter(|kind| kind.definition.uid == definition.uid);
-        let (table, tables) = match same {
-            Some(kind) => (kind.table, current.tables),
-            None => (ResourceId(FIRST_TABLE + current.tables), current.tables + 1),
-        };
+        let table = table_of(record.created);
+        let same = before.as_deref().filter(|kind| kind.table == table);
         let name = definition.name.clone();
-        let kind = Arc::new(CustomKind::new(definition, table, revision, same));
+        let kind = Arc::new(CustomKind::new(definition, table, record.revision, same));
         let mut defined = current.defined.clone();
         defined.insert(
             name,
@@ -159,10 +205,17 @@ impl Definitions {
                 kind: Arc::clone(&kind),
             },
         );
-        let mut served = ServedResources::of(&current, defined);
-        served.tables = tables;
-        *self.served.write() = Arc::new(served);
+        *self.served.write() = Arc::new(ServedResources::of(&current, defined));
         (kind, before)
+    }
+
+    /// The kind that a definition defined which is gone, in its storage version.
+    pub(crate) fn former(record: &Record) -> Option<Arc<Resource>> {
+        let resource = BuiltInId::CustomResourceDefinitions.resource();
+        let definition = Definition::of(&object::to_value(resource, record, record.revision))?;
+        let kind = CustomKind::new(definition, table_of(record.created), record.revision, None);
+        let at = kind.storage()?;
+        resources(&Arc::new(kind)).into_iter().nth(at)
     }
 
     /// Stops serving a definition.
@@ -188,7 +241,6 @@ impl ServedResources {
         ServedResources {
             registry,
             defined,
-            tables: before.tables,
             without_built_ins: before.without_built_ins,
             generation: before.generation + 1,
         }

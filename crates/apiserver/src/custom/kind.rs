@@ -31,8 +31,17 @@ pub(crate) struct CompiledVersion {
     pub(crate) mark: Box<str>,
 }
 
+impl CompiledVersion {
+    /// Whether the mark tells of a moment up to `revision`. One that tells of a later moment does not belong to a definition of then.
+    fn is_marked_until(&self, revision: Revision) -> bool {
+        let since = self.mark.rsplit(' ').next().and_then(|since| since.parse().ok());
+        since.is_some_and(|since: u64| since <= revision.0)
+    }
+}
+
 impl CustomKind {
-    /// Compiles a definition that was written at `revision`; what did not change is taken from `before`.
+    /// Compiles a definition that was written at `revision`; what did not change is taken from `before`, which may be the kind of a later
+    /// definition, too.
     pub(crate) fn new(
         definition: Definition,
         table: ResourceId,
@@ -58,7 +67,7 @@ impl CustomKind {
                     let same_fields = before.definition.versions[at].selectable_fields == version.selectable_fields;
                     same_fields.then(|| &before.compiled[at])
                 })
-                .filter(|compiled| Arc::ptr_eq(&compiled.schema, &schema));
+                .filter(|compiled| Arc::ptr_eq(&compiled.schema, &schema) && compiled.is_marked_until(revision));
             compiled.push(CompiledVersion {
                 mark: unchanged.map_or_else(
                     || format!("{} {revision}", version.name).into(),

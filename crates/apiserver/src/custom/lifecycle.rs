@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use kubewright_store::{Record, Revision};
+use kubewright_store::Record;
 use kubewright_structural::crd::{self, Definition};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::definitions::NameClaim;
 use super::kind::CustomKind;
@@ -98,9 +98,11 @@ impl Server {
             }
             object = object::to_value(definitions(), &current, current.revision);
         }
-        let has_other_names = self.definitions.claim(name, Some(claim(&object, current.revision)));
+        let has_other_names = self
+            .definitions
+            .claim(name, Some(NameClaim::of(&object, current.revision)));
         match Definition::of(&object) {
-            Some(definition) => self.serve(definition, current.revision),
+            Some(definition) => self.serve(definition, &current),
             None => {
                 self.definitions.remove(name);
             }
@@ -115,8 +117,8 @@ impl Server {
         Vec::new()
     }
 
-    fn serve(&self, definition: Definition, revision: Revision) {
-        let (kind, before) = self.definitions.put(definition, revision);
+    fn serve(&self, definition: Definition, record: &Record) {
+        let (kind, before) = self.definitions.put(definition, record);
         // Watches go on only where they would show the same.
         match before {
             Some(before) if before.table != kind.table => self.store.drop_resource(before.table),
@@ -210,18 +212,5 @@ impl Server {
             self.write_status(name, &record, &object, done);
         }
         Vec::new()
-    }
-}
-
-/// What others of its group need to know of a definition.
-fn claim(object: &Value, settled: Revision) -> NameClaim {
-    let at = |pointer: &str| object.pointer(pointer).cloned().unwrap_or_default();
-    NameClaim {
-        named: json!({
-            "spec": { "group": at("/spec/group") },
-            "status": { "acceptedNames": at("/status/acceptedNames") },
-        }),
-        waits: !crd::names::are_accepted(object),
-        settled,
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use http::{Request, StatusCode, header};
 use http_body_util::BodyExt as _;
-use kubewright_store::{Limits, Revision, Store};
+use kubewright_store::{Revision, Store};
 use serde_json::Value;
 
 pub use access::{DelegatedAccess, InvalidCertificate};
@@ -65,8 +65,8 @@ impl ApiServer {
     ) -> Result<ApiServer, DefinitionError> {
         let clock = options.clock();
         let first = u64::try_from(clock.now().as_microsecond()).unwrap_or(1);
-        let store = Store::starting_at(Limits::default(), Revision(first));
-        let server = ApiServer::over(store, &options);
+        let store = Store::starting_at(options.limits(), Revision(first));
+        let server = ApiServer::over(&store, &options);
         let mut mirrors = BTreeMap::new();
         for ServedDefinition { definition, rows } in definitions {
             let name = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();

@@ -85,6 +85,15 @@ impl Log {
         self.bell.notify_waiters();
     }
 
+    /// Drops the lines that were written after a time, which is in microseconds, as the times of revisions are.
+    pub(super) fn forget_after(&self, time: Timestamp) {
+        let time = time.as_microsecond();
+        let mut state = self.state.lock();
+        while let Some(line) = state.lines.pop_back_if(|line| line.at.as_microsecond() > time) {
+            state.bytes -= line.text.len() + LINE_BYTES;
+        }
+    }
+
     /// Marks the log as complete.
     pub(super) fn end(&self) {
         self.state.lock().has_ended = true;

@@ -9,6 +9,7 @@ mod writer;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use kubewright_system::clock::Clock;
 use parking_lot::Mutex;
 
@@ -87,6 +88,16 @@ impl Logs {
         for runs in gone.into_iter().flat_map(HashMap::into_values) {
             for log in [runs.current, runs.previous].into_iter().flatten() {
                 log.end();
+            }
+        }
+    }
+
+    /// Drops all lines that were written after a time.
+    pub(crate) fn forget_after(&self, time: Timestamp) {
+        let logs = self.0.lock();
+        for runs in logs.values().flat_map(HashMap::values) {
+            for log in [&runs.current, &runs.previous].into_iter().flatten() {
+                log.forget_after(time);
             }
         }
     }

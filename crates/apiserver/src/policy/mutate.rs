@@ -13,7 +13,7 @@ use super::params;
 use crate::admit::Attributes;
 use crate::object::meta_text;
 use crate::registry::api_version;
-use crate::webhook::dispatch::VersionedObjects;
+use crate::webhook::dispatch::{OwnersBefore, VersionedObjects};
 use crate::wire::status::{Cause, Result, Status};
 
 /// What the reinvocation of policies needs to know of the first round (A8).
@@ -75,7 +75,7 @@ pub(crate) async fn mutate(
     attributes: &Attributes<'_>,
     object: &mut Value,
     old: Option<&Value>,
-    round: &mut PolicyReinvocation,
+    (round, owners): (&mut PolicyReinvocation, &mut OwnersBefore),
 ) -> Result<()> {
     let Some(policies) = attributes.server.policies.mutating(attributes) else {
         return Ok(());
@@ -145,7 +145,7 @@ pub(crate) async fn mutate(
             objects
                 .convert_to(&attributes.kind(), attributes, &context.equivalents)
                 .await?;
-            *object = objects.into_object(attributes)?;
+            owners.replace(object, objects.into_object(attributes)?);
         }
         if round.round == 0 {
             round.output = Some(object.clone());

@@ -55,7 +55,7 @@ fn built_in() -> Registry {
             continue;
         };
         let (group, version) = convert::stored_as(facts.group, facts.version, facts.plural);
-        let next = ResourceId(tables.len() as u32);
+        let next = ResourceId(tables.len() as u64);
         let table = *tables.entry((group, facts.plural)).or_insert(next);
         let conversion = convert::conversion(facts.group, facts.version, facts.plural);
         let api_version = api_version(facts.group, facts.version);

@@ -5,8 +5,10 @@ mod history;
 pub(crate) mod metrics;
 pub(crate) mod options;
 mod own_objects;
+mod past;
 
-pub use history::StoredChange;
+pub use history::{StoredChange, StoredObject};
+pub use past::RevisionError;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -131,11 +133,13 @@ impl ApiServer {
         } else {
             BOOTSTRAP.get_or_init(|| bootstrap::state(Limits::default()))
         };
-        ApiServer::over(store.fork(), &options)
+        ApiServer::over(store, &options)
     }
 
-    pub(crate) fn over(store: Store, options: &Options) -> ApiServer {
+    /// A server that begins with what a store has.
+    pub(crate) fn over(store: &Store, options: &Options) -> ApiServer {
         let clock = options.clock();
+        let store = store.fork_with(options.limits(), past::times_of(clock));
         let server = Arc::new_cyclic(|me| Server {
             me: me.clone(),
             allocate: Allocations::observing(&store),
@@ -171,7 +175,9 @@ impl ApiServer {
     /// An independent server with a copy of this one's state, at once whatever its size. It goes on with the same clock;
     /// its uids and names are other ones, and repeat themselves if this server's do.
     pub fn fork(&self) -> ApiServer {
-        self.fork_with(self.server.clock, self.server.random.fork())
+        let access = self.server.access.fork();
+        let (store, random) = (self.server.store.fork(), self.server.random.fork());
+        self.fork_over(store, access, self.server.clock, random)
     }
 
     /// As [`fork`](Self::fork), for another runtime: the clock of the copy shows `now` and follows the runtime in which this is called,
@@ -188,7 +194,10 @@ impl ApiServer {
     /// # }
     /// ```
     pub fn fork_at(&self, now: Timestamp, seed: u64) -> ApiServer {
-        self.fork_with(Clock::starting_at(now), Random::seeded(seed))
+        let access = self.server.access.fork();
+        let (store, clock) = (&self.server.store, Clock::starting_at(now));
+        let store = store.fork_with(store.limits(), past::times_of(clock));
+        self.fork_over(store, access, clock, Random::seeded(seed))
     }
 
     /// The time that the server's clock shows.
@@ -196,13 +205,14 @@ impl ApiServer {
         self.server.clock.now()
     }
 
-    fn fork_with(&self, clock: Clock, random: Random) -> ApiServer {
+    /// A copy of this server with a store of its own. All that is worked out from what is stored is worked out from that one.
+    fn fork_over(&self, store: Store, access: Access, clock: Clock, random: Random) -> ApiServer {
         let server = &self.server;
-        let store = server.store.fork();
         let fork = Arc::new_cyclic(|me| Server {
             me: me.clone(),
             // What a write that is still under way has reserved is not the fork's.
             allocate: Allocations::observing(&store),
+            definitions: server.definitions.fork(&store),
             store,
             clock,
             random,
@@ -210,9 +220,8 @@ impl ApiServer {
             logs: server.logs.fork(),
             containers: server.containers.fork(),
             signer: server.signer.clone(),
-            access: server.access.fork(),
+            access,
             audit: server.audit.fork(),
-            definitions: server.definitions.fork(),
             webhooks: server.webhooks.fork(),
             policies: server.policies.fork(),
             local_endpoints: server.local_endpoints.fork(),
@@ -312,12 +321,9 @@ impl Server {
         if self.store.revision() >= revision {
             return Ok(());
         }
-        let deadline = tokio::time::Instant::now() + WAIT_FOR_REVISION;
-        while tokio::time::Instant::now() < deadline {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            if self.store.revision() >= revision {
-                return Ok(());
-            }
+        let reached = self.store.written_after(Revision(revision.0.saturating_sub(1)));
+        if tokio::time::timeout(WAIT_FOR_REVISION, reached).await.is_ok() {
+            return Ok(());
         }
         Err(Status::too_large_resource_version(revision.0, self.store.revision().0))
     }

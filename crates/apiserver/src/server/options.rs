@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use kubewright_store::Limits;
 use kubewright_system::clock::Clock;
 
 use crate::access::tokens::ServiceAccountTokens;
@@ -81,6 +82,7 @@ pub struct Options {
     pub(crate) authorization: Arc<[AuthorizationMode]>,
     pub(crate) anonymous: bool,
     pub(crate) tokens: HashMap<String, Arc<User>>,
+    pub(crate) history_bytes: usize,
     pub(crate) audit_events: usize,
     pub(crate) audit_log: Option<AuditLog>,
     pub(crate) aggregated_roles: bool,
@@ -100,6 +102,7 @@ impl std::fmt::Debug for Options {
             .field("authorization", &self.authorization)
             .field("anonymous", &self.anonymous)
             .field("tokens", &self.tokens.len())
+            .field("history_bytes", &self.history_bytes)
             .field("audit_events", &self.audit_events)
             .field("audit_log", &self.audit_log.is_some())
             .field("aggregated_roles", &self.aggregated_roles)
@@ -120,6 +123,7 @@ impl Default for Options {
             authorization: Arc::new([AuthorizationMode::default()]),
             anonymous: true,
             tokens: HashMap::new(),
+            history_bytes: Limits::default().history_bytes,
             audit_events: AUDIT_EVENTS,
             audit_log: None,
             aggregated_roles: false,
@@ -255,6 +259,35 @@ impl Options {
     pub fn delegated_access(mut self, access: Arc<dyn DelegatedAccess>) -> Self {
         self.delegated = Some(access);
         self
+    }
+
+    /// About how many bytes of history the server keeps beyond what its objects take now (64 MiB by default): as far back as that reaches,
+    /// lists and watches can begin, and [`ApiServer::fork_at_revision`](crate::ApiServer::fork_at_revision) can go. Of a state of more than
+    /// 64 KiB, each byte beyond these counts sixteenfold.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, Options};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = ApiServer::new(Options::new().history_bytes(0));
+    /// for name in ["one", "two"] {
+    ///     let body = format!(r#"{{"metadata":{{"name":"{name}"}}}}"#);
+    ///     let request = http::Request::post("/api/v1/namespaces").body(body.into()).unwrap();
+    ///     assert_eq!(server.handle(request).await.status(), 201);
+    /// }
+    /// assert_eq!(server.oldest_revision() + 1, server.revision()); // the newest write is always kept
+    /// # }
+    /// ```
+    pub fn history_bytes(mut self, most: usize) -> Self {
+        self.history_bytes = most;
+        self
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            history_bytes: self.history_bytes,
+        }
     }
 
     pub(crate) fn clock(&self) -> Clock {

@@ -21,13 +21,12 @@ use rustls::server::danger::ClientCertVerifier;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 use super::identity::{self, ProxyVerifier};
 use super::malformed;
 use super::read;
 use super::stop::Stoppable;
+use super::tls::TlsStream;
 use super::upgraded::Upgraded;
 use crate::access::Identity;
 use crate::request::{ReceivedBody, RequestBody};
@@ -48,8 +47,6 @@ const MAX_STREAMS: u32 = 1000;
 /// What may be on its way to us, for one request and for all of a connection.
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
-/// How much of what is to be sent waits encrypted.
-const TLS_BUFFER: usize = 32 * 1024;
 /// Upstream only limits the bytes of a head; hyper wants a number of lines, too.
 const MAX_HEADERS: usize = 1000;
 /// Upstream's limit for a request's head, which Go exceeds a little.
@@ -80,7 +77,7 @@ impl RequestBody for Received {
 /// What all connections of a listener share.
 pub(super) struct TlsTransport {
     server: ApiServer,
-    acceptor: TlsAcceptor,
+    tls: Arc<ServerConfig>,
     clients: Clients,
     http: auto::Builder<TokioExecutor>,
     http1: http1::Builder,
@@ -128,7 +125,7 @@ impl TlsTransport {
             .max_header_list_size(MAX_HEAD);
         TlsTransport {
             server,
-            acceptor: TlsAcceptor::from(Arc::new(config)),
+            tls: Arc::new(config),
             clients,
             http,
             http1,
@@ -141,10 +138,10 @@ impl TlsTransport {
         let address = socket.peer_addr().ok().map(|address| ClientAddress(address.ip()));
         // Boxed, so that what follows does not keep the room.
         let handshake = Box::pin(listen::handshake(self.handshake(socket), HANDSHAKE, &stop));
-        let Some(Ok(mut stream)) = handshake.await else {
+        let Some(Ok(stream)) = handshake.await else {
             return;
         };
-        let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+        let chain = stream.state().peer_certificates().unwrap_or_default();
         let client = match &self.clients {
             Clients::Verified(verifier, proxies) => {
                 let identity = identity::of(&**verifier, chain);
@@ -156,16 +153,15 @@ impl TlsTransport {
             Clients::Shown => Identity::Shown(chain.iter().map(|shown| shown.clone().into_owned()).collect()),
         };
         let client = (client, address);
-        stream.get_mut().1.set_buffer_limit(Some(TLS_BUFFER));
         let connection = Connection {
             stop: stop.clone(),
-            stalled: stream.get_ref().0.stalled(),
+            stalled: stream.socket().stalled(),
             upgraded: Upgraded::default(),
         };
         let upgraded = connection.upgraded.clone();
         let answer = |request| answer(self.server.clone(), client.clone(), request, connection.clone());
         // Who has not said which version it speaks shows it in the first bytes.
-        if stream.get_ref().1.alpn_protocol() == Some(b"http/1.1") {
+        if stream.state().alpn_protocol() == Some(b"http/1.1") {
             super::http1::serve(&self.http1, stream, answer, &stop).await;
         } else {
             let _ = Box::pin(listen::serve_http(&self.http, stream, service_fn(answer), &stop)).await;
@@ -194,8 +190,8 @@ impl TlsTransport {
             tokio::io::copy(&mut socket.take(MAX_HEAD.into()), &mut tokio::io::sink()).await?;
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let accepted = self.acceptor.accept(WriteTimeout::new(socket, self.write_timeout));
-        Ok(Box::new(accepted.await?))
+        let socket = WriteTimeout::new(socket, self.write_timeout);
+        Ok(Box::new(TlsStream::accept(Arc::clone(&self.tls), socket).await?))
     }
 }
 

@@ -16,6 +16,7 @@ mod own_certificate;
 mod publish;
 mod read;
 mod stop;
+mod tls;
 mod upgraded;
 
 pub(crate) use connection::ClientAddress;

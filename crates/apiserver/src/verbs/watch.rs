@@ -25,7 +25,7 @@ use crate::server::Server;
 use crate::server::metrics::LongRunning;
 use crate::stream::websocket::{self, Demand, Form};
 use crate::wire::body::Body;
-use crate::wire::negotiate::{Encoding, Output, PROTOBUF_STREAM, STREAM_TYPES};
+use crate::wire::negotiate::{Encoding, Output, PROTOBUF_STREAM, STREAM_TYPES, View};
 use crate::wire::respond::{self, GoTypes};
 use crate::wire::status::{Result, Status};
 use crate::wire::table;
@@ -332,6 +332,19 @@ impl Frames {
             object::splice(out, &self.resource.type_meta, revision, &record.body);
             out.extend_from_slice(b"}\n");
             return Ok(());
+        }
+        if let (Encoding::Json, View::Metadata { version }) = (self.output.encoding, self.output.view)
+            && self.resource.serves_as_stored(record)
+            // Conversion gives them an annotation that their metadata does not have.
+            && *self.resource.kind != *"DaemonSet"
+        {
+            let before = out.len();
+            frame_head(out, kind);
+            if object::splice_metadata(out, version, revision, record) {
+                out.extend_from_slice(b"}\n");
+                return Ok(());
+            }
+            out.truncate(before);
         }
         let text = record_text(&self.resource, record, revision, cache)?;
         let value = object::parsed(&text);

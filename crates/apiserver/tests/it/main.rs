@@ -14,6 +14,7 @@ mod kubectl;
 mod logs;
 mod node_proxy;
 mod options;
+mod past;
 mod port_forward;
 mod protobuf;
 mod proxy;

@@ -143,12 +143,13 @@ async fn carry(connection: Box<dyn Connection>, protocol: Protocol, command: Rem
             _ => STATUS,
         };
         client.send(first, b"").await?;
-        let (end, stdout, stderr) = tokio::join!(
-            run(streams, StdinEnds(!wanted.stdin || protocol.version >= 5)),
+        let running = run(streams, StdinEnds(!wanted.stdin || protocol.version >= 5));
+        // A connection that broke ends the command, which may never write again and find out.
+        let (end, (), ()) = tokio::try_join!(
+            async { Ok(running.await) },
             client.copy(STDOUT, ends.stdout, wanted.stdout),
             client.copy(STDERR, ends.stderr, wanted.stderr),
-        );
-        stdout.and(stderr)?;
+        )?;
         match end_of(&end, failure, protocol.version) {
             Some(text) => client.send(STATUS, &text).await,
             None => Ok(()),

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 pub(crate) use mutate::{Reinvocation, mutate};
-pub(crate) use owners::{owners, restore_owners};
+pub(crate) use owners::OwnersBefore;
 pub(crate) use validate::validate;
 
 use super::call::{CallError, post};

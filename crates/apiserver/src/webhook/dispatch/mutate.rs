@@ -9,7 +9,7 @@ use kubewright_admission::response::WebhookDecision;
 use kubewright_admission::{Phase, Webhook, patch};
 use serde_json::{Value, json};
 
-use super::{Request, VersionedObjects, WebhookRefusal, failed_call};
+use super::{OwnersBefore, Request, VersionedObjects, WebhookRefusal, failed_call};
 use crate::admit::Attributes;
 use crate::object::{meta_text, set_meta};
 use crate::wire::status::{Result, Status};
@@ -47,7 +47,7 @@ pub(crate) async fn mutate(
     object: &mut Value,
     old: Option<&Value>,
     warnings: &mut Vec<String>,
-    round: &mut Reinvocation,
+    (round, owners): (&mut Reinvocation, &mut OwnersBefore),
 ) -> Result<()> {
     let Some(request) = Request::new(attributes, Phase::Mutating) else {
         return Ok(());
@@ -108,13 +108,14 @@ pub(crate) async fn mutate(
         objects
             .convert_to(&attributes.kind(), attributes, &request.equivalents)
             .await?;
-        *object = objects.into_object(attributes)?;
+        owners.replace(object, objects.into_object(attributes)?);
         // A name that a webhook removed is an empty string in upstream's types.
         if old.is_some() && object.is_object() && meta_text(object, "name").is_empty() {
             set_meta(object, "name", "");
         }
     }
-    if round.round == 0 {
+    // Compared for those alone that the second round may call again.
+    if round.round == 0 && !round.asked.is_empty() {
         round.output = Some(object.clone());
     }
     Ok(())

@@ -10,14 +10,37 @@ use crate::object;
 const NEAR: usize = 10;
 const AROUND: usize = 50;
 
-/// The managedFields before webhooks see the object.
-pub(crate) fn owners(object: &Value) -> Option<Value> {
-    object.pointer("/metadata/managedFields").cloned()
+/// The managedFields before policies and webhooks changed the object. As long as none of them changes it, nothing is copied.
+#[derive(Default)]
+pub(crate) enum OwnersBefore {
+    /// Nothing has changed the object yet: it has its own managedFields.
+    #[default]
+    Unchanged,
+    /// Something has, and the object had these managedFields, or none.
+    Were(Option<Value>),
 }
 
-/// Restores managedFields that cannot be decoded any more.
-pub(crate) fn restore_owners(object: &mut Value, before: Option<Value>, warnings: &mut Vec<String>) {
-    let Some(after) = owners(object).filter(|after| Some(after) != before.as_ref()) else {
+impl OwnersBefore {
+    /// Replaces the object by what a policy or a webhook made of it.
+    pub(crate) fn replace(&mut self, object: &mut Value, changed: Value) {
+        let mut before = std::mem::replace(object, changed);
+        if matches!(self, Self::Unchanged) {
+            let owners = before.pointer_mut("/metadata/managedFields");
+            *self = Self::Were(owners.map(Value::take));
+        }
+    }
+
+    /// Restores managedFields that cannot be decoded any more.
+    pub(crate) fn restore(self, object: &mut Value, warnings: &mut Vec<String>) {
+        if let Self::Were(before) = self {
+            restore_owners(object, before, warnings);
+        }
+    }
+}
+
+fn restore_owners(object: &mut Value, before: Option<Value>, warnings: &mut Vec<String>) {
+    let after = object.pointer("/metadata/managedFields");
+    let Some(after) = after.filter(|after| Some(*after) != before.as_ref()).cloned() else {
         return;
     };
     let Err(error) = ManagedFields::decode(after.clone()) else {

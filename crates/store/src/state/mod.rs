@@ -1,7 +1,10 @@
 //! What the store's lock protects: all resources, the revision counter and the bound of the history.
 //! What a change leaves to be done outside the lock (waking, freeing) is handed back as [`DeferredWork`].
+//! How the history ends, and how a state of the past is made from it, is in [`past`].
 
-use std::collections::BTreeMap;
+mod past;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::log::{Entry, EvictedEvent, Log};
@@ -9,21 +12,37 @@ use crate::record::namespace_of;
 use crate::table::Table;
 use crate::topic::{Topic, Topics};
 use crate::{CommitError, Compacted, Event, EventKind, Record, ResourceId, Revision, Snapshot, SnapshotError};
+use past::{DroppedResource, Forgettable};
 
 #[derive(Debug)]
 pub(crate) struct State {
     revision: Revision,
     compacted: Revision,
+    /// The time of the newest event.
+    written: i64,
+    /// The time of the newest event that was forgotten.
+    forgotten: i64,
     resources: BTreeMap<ResourceId, Resource>,
-    /// The oldest retained event of every resource that has one: where eviction goes on.
-    oldest: BTreeMap<Revision, ResourceId>,
+    /// Resources as they were until they were dropped, at these revisions. An id may be used again.
+    dropped: BTreeMap<(ResourceId, Revision), DroppedResource>,
+    /// What is forgotten next: the oldest event of every log that has one, and every dropped resource.
+    oldest: BTreeSet<Forgettable>,
     history_bytes: usize,
 }
 
+/// What all writes of a store are given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Commit {
+    /// How many bytes of history there may be.
+    pub(crate) limit: usize,
+    pub(crate) time: i64,
+}
+
 #[derive(Debug)]
-struct Resource {
+pub(crate) struct Resource {
     current: Table,
     log: Log,
+    /// Of the events in the log.
     history_bytes: usize,
     /// Where this resource's history begins: a dropped one must not pass for one that was always empty.
     since: Revision,
@@ -39,6 +58,11 @@ impl Resource {
             since,
             topics: Topics::default(),
         }
+    }
+
+    /// Whether nobody has written or watched it.
+    fn is_unused(&self) -> bool {
+        self.current.len() == 0 && self.log.oldest().is_none() && self.topics.len() == 0
     }
 
     fn fork(&self) -> Resource {
@@ -57,7 +81,16 @@ impl Resource {
 #[derive(Debug, Default)]
 pub(crate) struct DeferredWork {
     wake: [Option<Arc<Topic>>; 2],
-    forgotten: Vec<EvictedEvent>,
+    forgotten: Vec<Forgotten>,
+}
+
+/// What left the history, to be freed outside the lock.
+#[must_use]
+#[derive(Debug)]
+#[expect(dead_code, reason = "held only to be freed late")]
+pub(crate) enum Forgotten {
+    Event(EvictedEvent),
+    Resource(Resource),
 }
 
 impl DeferredWork {
@@ -69,12 +102,12 @@ impl DeferredWork {
     }
 }
 
-/// The watches that were ended, and the resource if it was dropped, to be freed outside the lock.
+/// The watches that were ended, and what dropping a resource pushed out of the history, to be freed outside the lock.
 #[must_use]
 #[derive(Debug, Default)]
 pub(crate) struct EndedWatches {
     wake: Vec<Arc<Topic>>,
-    dropped: Option<Resource>,
+    forgotten: Vec<Forgotten>,
 }
 
 impl EndedWatches {
@@ -82,7 +115,7 @@ impl EndedWatches {
         for topic in self.wake {
             topic.wake().notify_waiters();
         }
-        drop(self.dropped);
+        drop(self.forgotten);
     }
 }
 
@@ -92,8 +125,11 @@ impl State {
         State {
             revision: Revision(1),
             compacted: Revision(0),
+            written: 0,
+            forgotten: 0,
             resources: BTreeMap::new(),
-            oldest: BTreeMap::new(),
+            dropped: BTreeMap::new(),
+            oldest: BTreeSet::new(),
             history_bytes: 0,
         }
     }
@@ -113,10 +149,17 @@ impl State {
         State {
             revision: self.revision,
             compacted: self.compacted,
+            written: self.written,
+            forgotten: self.forgotten,
             resources: self
                 .resources
                 .iter()
                 .map(|(&id, resource)| (id, resource.fork()))
+                .collect(),
+            dropped: self
+                .dropped
+                .iter()
+                .map(|(&key, dropped)| (key, dropped.fork()))
                 .collect(),
             oldest: self.oldest.clone(),
             history_bytes: self.history_bytes,
@@ -145,9 +188,7 @@ impl State {
 
     pub(crate) fn snapshot_at(&self, id: ResourceId, revision: Revision) -> Result<Snapshot, SnapshotError> {
         self.retained(id, revision)?;
-        if revision > self.revision {
-            return Err(SnapshotError::Future { current: self.revision });
-        }
+        self.check_retained(revision)?;
         let table = self
             .resources
             .get(&id)
@@ -179,13 +220,13 @@ impl State {
         &mut self,
         id: ResourceId,
         record: Arc<Record>,
-        limit: usize,
+        commit: Commit,
     ) -> Result<(Arc<Record>, DeferredWork), CommitError> {
         let table = self.table(id);
         if let Some(current) = table.get(&record.key) {
             return Err(CommitError::Exists(current.clone()));
         }
-        Ok(self.put(id, &table, record, None, limit))
+        Ok(self.put(id, &table, record, None, commit))
     }
 
     pub(crate) fn update(
@@ -193,11 +234,11 @@ impl State {
         id: ResourceId,
         record: Arc<Record>,
         expect: Revision,
-        limit: usize,
+        commit: Commit,
     ) -> Result<(Arc<Record>, DeferredWork), CommitError> {
         let table = self.table(id);
         let current = expected(&table, &record.key, expect)?;
-        Ok(self.put(id, &table, record, Some(current), limit))
+        Ok(self.put(id, &table, record, Some(current), commit))
     }
 
     pub(crate) fn delete(
@@ -205,7 +246,7 @@ impl State {
         id: ResourceId,
         key: &str,
         expect: Revision,
-        limit: usize,
+        commit: Commit,
     ) -> Result<(Arc<Record>, Revision, DeferredWork), CommitError> {
         let table = self.table(id);
         let record = expected(&table, key, expect)?;
@@ -215,6 +256,7 @@ impl State {
             kind: EventKind::Deleted,
             record: record.clone(),
             previous: Some(record.clone()),
+            time: self.time_of(commit),
         };
         let aftermath = self.append(
             id,
@@ -222,24 +264,9 @@ impl State {
                 event,
                 table: table.without(key),
             },
-            limit,
+            commit,
         );
         Ok((record, revision, aftermath))
-    }
-
-    /// Forgets up to `at_most` events that are not newer than `target`, which becomes the oldest readable revision.
-    pub(crate) fn compact(&mut self, target: Revision, at_most: usize) -> Vec<EvictedEvent> {
-        self.compacted = self.compacted.max(target.min(self.revision));
-        let mut forgotten = Vec::new();
-        while forgotten.len() < at_most
-            && self
-                .oldest
-                .first_key_value()
-                .is_some_and(|(&oldest, _)| oldest <= self.compacted)
-        {
-            forgotten.extend(self.forget_oldest());
-        }
-        forgotten
     }
 
     pub(crate) fn subscribe(
@@ -270,23 +297,7 @@ impl State {
         };
         EndedWatches {
             wake: resource.topics.end(&resource.log),
-            dropped: None,
-        }
-    }
-
-    pub(crate) fn drop_resource(&mut self, id: ResourceId) -> EndedWatches {
-        let Some(resource) = self.resources.get_mut(&id) else {
-            return EndedWatches::default();
-        };
-        let wake = resource.topics.end(&resource.log);
-        let dropped = std::mem::replace(resource, Resource::new(self.revision));
-        if let Some(oldest) = dropped.log.oldest() {
-            self.oldest.remove(&oldest);
-        }
-        self.history_bytes -= dropped.history_bytes;
-        EndedWatches {
-            wake,
-            dropped: Some(dropped),
+            forgotten: Vec::new(),
         }
     }
 
@@ -312,7 +323,7 @@ impl State {
         table: &Table,
         mut record: Arc<Record>,
         previous: Option<Arc<Record>>,
-        limit: usize,
+        commit: Commit,
     ) -> (Arc<Record>, DeferredWork) {
         let revision = self.next_revision();
         // Nobody else has this record yet: it is stamped in place.
@@ -329,6 +340,7 @@ impl State {
             kind,
             record: record.clone(),
             previous,
+            time: self.time_of(commit),
         };
         let aftermath = self.append(
             id,
@@ -336,12 +348,18 @@ impl State {
                 event,
                 table: table.with(record.clone()),
             },
-            limit,
+            commit,
         );
         (record, aftermath)
     }
 
-    fn append(&mut self, id: ResourceId, entry: Entry, limit: usize) -> DeferredWork {
+    /// The time of an event: writers that were overtaken do not turn it back.
+    fn time_of(&mut self, commit: Commit) -> i64 {
+        self.written = self.written.max(commit.time);
+        self.written
+    }
+
+    fn append(&mut self, id: ResourceId, entry: Entry, commit: Commit) -> DeferredWork {
         let revision = entry.event.revision;
         let resource = self.resources.entry(id).or_insert_with(|| Resource::new(Revision(0)));
         let wake = resource.topics.advance(namespace_of(&entry.event.record.key), revision);
@@ -350,42 +368,13 @@ impl State {
         self.history_bytes += bytes;
         resource.current = entry.table.clone();
         if resource.log.oldest().is_none() {
-            self.oldest.insert(revision, id);
+            self.oldest.insert(Forgettable::event(revision, id));
         }
         resource.log.push(entry);
         DeferredWork {
             wake,
-            forgotten: self.enforce(limit),
+            forgotten: self.enforce(commit.limit),
         }
-    }
-
-    /// Forgets the oldest events until the history fits. The newest always stays: its watchers are yet to be woken.
-    fn enforce(&mut self, limit: usize) -> Vec<EvictedEvent> {
-        let mut forgotten = Vec::new();
-        while self.history_bytes > limit
-            && self
-                .oldest
-                .first_key_value()
-                .is_some_and(|(&oldest, _)| oldest < self.revision)
-        {
-            forgotten.extend(self.forget_oldest());
-        }
-        forgotten
-    }
-
-    fn forget_oldest(&mut self) -> Option<EvictedEvent> {
-        let (_, id) = self.oldest.pop_first()?;
-        let resource = self.resources.get_mut(&id)?;
-        let forgotten = resource.log.pop_oldest()?;
-        if let Some(next) = resource.log.oldest() {
-            self.oldest.insert(next, id);
-        }
-        resource.history_bytes -= forgotten.bytes;
-        self.history_bytes -= forgotten.bytes;
-        let Event { revision, record, .. } = &forgotten.event;
-        resource.topics.evict(namespace_of(&record.key), *revision);
-        self.compacted = self.compacted.max(*revision);
-        Some(forgotten)
     }
 }
 
