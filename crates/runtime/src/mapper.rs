@@ -38,6 +38,7 @@ pub enum MapperError {
 /// assert_eq!((nodes.kind(), nodes.is_namespaced()), ("Node", false));
 /// // Where the version does not matter, the server's preferred one is taken.
 /// assert_eq!(mapper.preferred("apps", "Deployment").await.unwrap().version(), "v1");
+/// assert_eq!(mapper.preferred_resource("apps", "deployments").await.unwrap(), deployments);
 /// assert!(mapper.kind("apps", "v1", "Nothing").await.is_err());
 /// # }
 /// ```
@@ -95,11 +96,27 @@ impl RestMapper {
 
     /// The kind of a name in the version that the server prefers, or in another if that has none.
     pub async fn preferred(&self, group: &str, kind: &str) -> Result<Kind, MapperError> {
-        let none = || MapperError::NoMatch(format!("kind {kind} in group {group:?}"));
+        let found = self.find_preferred(group, |known| known.kind() == kind).await?;
+        found.ok_or_else(|| MapperError::NoMatch(format!("kind {kind} in group {group:?}")))
+    }
+
+    /// The kind of a resource, as `deployments`, in the version that the server prefers, or in another if that has none.
+    pub async fn preferred_resource(&self, group: &str, plural: &str) -> Result<Kind, MapperError> {
+        let found = self.find_preferred(group, |known| known.plural() == plural).await?;
+        found.ok_or_else(|| MapperError::NoMatch(format!("resource {plural} in group {group:?}")))
+    }
+
+    async fn find_preferred(
+        &self,
+        group: &str,
+        is_wanted: impl Fn(&Kind) -> bool,
+    ) -> Result<Option<Kind>, MapperError> {
         let versions = if group.is_empty() {
             vec!["v1".to_owned()]
         } else {
-            let group: Group = self.ask(&format!("/apis/{group}")).await?.ok_or_else(none)?;
+            let Some(group) = self.ask::<Group>(&format!("/apis/{group}")).await? else {
+                return Ok(None);
+            };
             let rest = group.versions.into_iter();
             group
                 .preferred_version
@@ -109,11 +126,11 @@ impl RestMapper {
                 .collect()
         };
         for version in versions {
-            if let Some(found) = self.find(group, &version, |known| known.kind() == kind).await? {
-                return Ok(found);
+            if let Some(found) = self.find(group, &version, &is_wanted).await? {
+                return Ok(Some(found));
             }
         }
-        Err(none())
+        Ok(None)
     }
 
     /// Looks into what is known, and asks the server if it is not there.

@@ -13,6 +13,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, ReentrantMutex};
 
 use super::event::{Event, EventHandler};
+use crate::object::RecentForms;
 
 /// The handlers of a store, and the events that they have yet to be called with.
 #[derive(Default)]
@@ -22,6 +23,8 @@ pub(super) struct Delivery {
     order: ReentrantMutex<RefCell<Queue>>,
     /// Replaced as a whole, so that an event goes to those who were registered when it happened. No handler runs under this lock.
     handlers: Mutex<Arc<[Arc<Handler>]>>,
+    /// What was decoded last, by handlers and readers of the store.
+    pub(super) recent: RecentForms,
 }
 
 #[derive(Default)]
@@ -54,7 +57,7 @@ impl Delivery {
             return;
         }
         let handlers = Arc::clone(&self.handlers.lock());
-        deliver(&order, Batch { events, handlers });
+        deliver(&order, &self.recent, Batch { events, handlers });
     }
 
     /// Adds a handler and calls it with what there is already.
@@ -75,7 +78,7 @@ impl Delivery {
             handler: Arc::downgrade(&handler),
         };
         let handlers = Arc::new([handler]);
-        deliver(&order, Batch { events, handlers });
+        deliver(&order, &self.recent, Batch { events, handlers });
         registration
     }
 
@@ -90,7 +93,7 @@ impl Delivery {
 }
 
 /// Calls the handlers with a batch and all that is queued behind it, unless a caller further up on this thread does so already.
-fn deliver(queue: &RefCell<Queue>, batch: Batch) {
+fn deliver(queue: &RefCell<Queue>, recent: &RecentForms, batch: Batch) {
     /// Marks the delivery as ended, even if a handler panics.
     struct DeliveryGuard<'a>(&'a RefCell<Queue>);
 
@@ -108,7 +111,7 @@ fn deliver(queue: &RefCell<Queue>, batch: Batch) {
     let next = || queue.borrow_mut().batches.pop_front();
     while let Some(batch) = next() {
         for event in &batch.events {
-            let _sharing = crate::object::sharing();
+            let _sharing = crate::object::sharing(recent);
             for handler in &*batch.handlers {
                 handler.call(event);
             }

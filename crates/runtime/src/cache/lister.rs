@@ -60,13 +60,13 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Lister<K> {
     /// One object.
     pub fn get(&self, key: &ObjectKey) -> Result<Option<View<K>>, ReadError> {
         let record = self.store.get(key.as_str());
-        Ok(record.map(|record| record.view()).transpose()?)
+        Ok(record.map(|record| self.store.view(&record)).transpose()?)
     }
 
     /// The objects a query asks for.
     pub fn list(&self, query: &Query) -> Result<Vec<View<K>>, ReadError> {
         let records = self.store.list(query)?;
-        records.iter().map(|record| Ok(record.view()?)).collect()
+        Ok(self.store.views(&records)?)
     }
 }
 

@@ -5,6 +5,8 @@ use std::ops::Bound;
 use std::panic::Location;
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::barrier::Barrier;
 use super::barriers::{Age, Barriers, Readers};
 use super::event::Event;
@@ -101,6 +103,15 @@ pub(super) struct State {
     barriers: Barriers,
     /// Whether something happened that waiters may wait for.
     news: bool,
+    last_event: Option<LastEvent>,
+}
+
+/// The last event that a store told its handlers of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastEvent {
+    pub(crate) at: Instant,
+    /// The revision of its object. `None`: its resourceVersion is not a number.
+    pub(crate) revision: Option<u64>,
 }
 
 impl State {
@@ -227,6 +238,30 @@ impl State {
 
     pub(super) fn len(&self) -> usize {
         self.objects.len()
+    }
+
+    /// Remembers the last event of those that a change led to.
+    pub(super) fn remember_last(&mut self, events: &[Event], now: impl FnOnce() -> Instant) {
+        if let Some(event) = events.last() {
+            self.last_event = Some(LastEvent {
+                at: now(),
+                revision: event.object().revision(),
+            });
+        }
+    }
+
+    pub(super) fn last_event(&self) -> Option<LastEvent> {
+        self.last_event
+    }
+
+    /// Up to which revision everything was seen, of the scope that is furthest.
+    pub(super) fn revision(&self) -> Option<u64> {
+        self.scopes.iter().filter_map(|scope| scope.seen).max()
+    }
+
+    /// How many bytes the objects take, without what indexes keep of them.
+    pub(super) fn bytes(&self) -> usize {
+        self.objects.values().map(|entry| entry.record.bytes()).sum()
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&Arc<Record>> {

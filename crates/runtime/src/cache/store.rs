@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::RwLock;
+use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -15,9 +16,9 @@ use super::barriers::{Age, Readers};
 use super::delivery::{Delivery, Registration};
 use super::event::{Event, EventHandler};
 use super::index::Indexes;
-use super::state::{IndexLookup, Query, ScopeId, State};
+use super::state::{IndexLookup, LastEvent, Query, ScopeId, State};
 use super::subscription::Subscription;
-use crate::object::{Kind, ObjectKey, Record};
+use crate::object::{DecodeError, DecodeSharing, Kind, MOST_RECENT, ObjectKey, Record, View};
 
 /// A reader asked for an index that the store does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -118,6 +119,29 @@ impl Store {
         Ok(records)
     }
 
+    /// Decodes an object of this store.
+    pub(crate) fn view<K: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+        record: &Arc<Record>,
+    ) -> Result<View<K>, DecodeError> {
+        let _sharing = self.sharing();
+        record.view()
+    }
+
+    /// Decodes objects of this store. Of many, none is kept for later.
+    pub(crate) fn views<K: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+        records: &[Arc<Record>],
+    ) -> Result<Vec<View<K>>, DecodeError> {
+        let _sharing = (records.len() <= MOST_RECENT).then(|| self.sharing());
+        records.iter().map(Record::view).collect()
+    }
+
+    /// Keeps for later readers what this thread decodes while the guard exists.
+    fn sharing(&self) -> DecodeSharing<'_> {
+        crate::object::sharing(&self.inner.delivery.recent)
+    }
+
     /// Fails unless there is an index of that name. `asked_at` is the code that wants to read by it.
     pub(crate) fn check_index(&self, name: &str, asked_at: &'static Location<'static>) -> Result<(), UnknownIndex> {
         self.index_position(name, asked_at).map(drop)
@@ -139,6 +163,21 @@ impl Store {
     /// Whether the store has no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// How many bytes its objects take, without what indexes keep of them. Costs a look at each object.
+    pub(crate) fn bytes(&self) -> usize {
+        self.inner.state.read().bytes()
+    }
+
+    /// Up to which revision everything was seen; `None` before the first list, and where revisions are no numbers.
+    pub(crate) fn revision(&self) -> Option<u64> {
+        self.inner.state.read().revision()
+    }
+
+    /// The last event that its handlers were told of; resyncs are none.
+    pub(crate) fn last_event(&self) -> Option<LastEvent> {
+        self.inner.state.read().last_event()
     }
 
     /// Whether every reflector of the store has completed its first list.
@@ -340,7 +379,7 @@ impl Writer {
     fn upsert(&self, record: Record, seen: bool) {
         let record = Arc::new(record);
         // Handlers read next what the indexes decode.
-        let _sharing = crate::object::sharing();
+        let _sharing = self.store.sharing();
         let values = self.store.inner.indexes.values(&record);
         self.change(|state, scope| {
             let (key, revision) = (record.key().clone(), record.revision());
@@ -359,6 +398,7 @@ impl Writer {
         inner.delivery.publish(|| {
             let mut state = inner.state.write();
             let events = change(&mut state, self.scope);
+            state.remember_last(&events, Instant::now);
             news = state.take_news();
             events
         });

@@ -38,17 +38,24 @@ impl AppliedMemory {
     /// still part of it. Where that cannot be seen (lists that others added to, values that the server writes differently), the
     /// answer is no, and the server decides.
     pub(super) fn is_unchanged(&self, slot: &ApplyKey, wanted: &Value, present: &Record) -> bool {
-        let memory = self.0.lock();
-        let Some(last) = memory.get(slot) else {
+        let mut memory = self.0.lock();
+        let Some(last) = memory.get_mut(slot) else {
             return false;
         };
         if last.fingerprint != fingerprint(wanted) || last.uid != present.uid() {
             return false;
         }
-        last.resource_version == present.resource_version()
-            || present
-                .decode::<Value>()
-                .is_ok_and(|present| is_part_of(wanted, &present))
+        if last.resource_version == present.resource_version() {
+            return true;
+        }
+        let is_unchanged = present
+            .decode::<Value>()
+            .is_ok_and(|present| is_part_of(wanted, &present));
+        if is_unchanged {
+            // The next time it need not be looked at again.
+            last.resource_version = present.resource_version().into_owned();
+        }
+        is_unchanged
     }
 
     pub(super) fn remember(&self, slot: ApplyKey, wanted: &Value, answer: &Record) {
@@ -70,11 +77,35 @@ impl AppliedMemory {
     }
 }
 
-/// Equal values have equal texts, since maps are sorted.
+/// Equal values have equal fingerprints, since maps are sorted.
 fn fingerprint(value: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
-    value.to_string().hash(&mut hasher);
+    hash(value, &mut hasher);
     hasher.finish()
+}
+
+/// Every value begins with what it is, and what has a length with its length: no two values are written alike.
+fn hash(value: &Value, hasher: &mut DefaultHasher) {
+    std::mem::discriminant(value).hash(hasher);
+    match value {
+        Value::Null => {}
+        Value::Bool(value) => value.hash(hasher),
+        Value::Number(number) => number.hash(hasher),
+        Value::String(text) => text.hash(hasher),
+        Value::Array(items) => {
+            items.len().hash(hasher);
+            for item in items {
+                hash(item, hasher);
+            }
+        }
+        Value::Object(members) => {
+            members.len().hash(hasher);
+            for (name, value) in members {
+                name.hash(hasher);
+                hash(value, hasher);
+            }
+        }
+    }
 }
 
 /// Whether every member of `wanted` is in `present` with an equal value; lists must be equal item by item.
@@ -126,6 +157,8 @@ mod tests {
         memory.remember(slot(), &wanted, &answer);
         assert!(memory.is_unchanged(&slot(), &wanted, &answer));
         // Somebody added a field: what we want is still there.
+        assert!(memory.is_unchanged(&slot(), &wanted, &record("1", "8", &json!({ "k": "v", "other": "x" }))));
+        // And so it is when nobody changed anything since.
         assert!(memory.is_unchanged(&slot(), &wanted, &record("1", "8", &json!({ "k": "v", "other": "x" }))));
         // Somebody changed ours.
         assert!(!memory.is_unchanged(&slot(), &wanted, &record("1", "9", &json!({ "k": "theirs" }))));

@@ -20,40 +20,18 @@ const PAGE: usize = 500;
 impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
     /// The object under a key; an error if there is none.
     pub async fn get(&self, key: &ObjectKey) -> Result<View<K>, Error> {
-        let record = self.record(key).await?.ok_or_else(|| Error::NotFound {
+        let object = self.get_opt(key).await?;
+        object.ok_or_else(|| Error::NotFound {
             kind: self.kind.to_string(),
             key: key.clone(),
-        })?;
-        Ok(record.view()?)
+        })
     }
 
     /// The object under a key, if there is one.
     pub async fn get_opt(&self, key: &ObjectKey) -> Result<Option<View<K>>, Error> {
-        let record = self.record(key).await?;
-        Ok(record.map(|record| record.view()).transpose()?)
-    }
-
-    /// The objects a query asks for. A live list reads all pages, and its objects have no managedFields.
-    pub async fn list(&self, query: &Query) -> Result<Vec<View<K>>, Error> {
-        let records = if self.is_live() {
-            self.list_live(query).await?
-        } else {
-            let store = self.store().await?;
-            if let Some(wait) = self.client.options.wait {
-                let caught_up = store.caught_up(query.namespace.as_deref(), wait).await;
-                self.client.count_wait(&self.kind, &caught_up);
-                caught_up?;
-            }
-            let records = store.list(query)?;
-            self.trace_list(query, records.len());
-            records
-        };
-        records.iter().map(|record| Ok(record.view()?)).collect()
-    }
-
-    async fn record(&self, key: &ObjectKey) -> Result<Option<Arc<Record>>, Error> {
         if self.is_live() {
-            return self.get_live(key).await;
+            let record = self.get_live(key).await?;
+            return Ok(record.map(|record| record.view()).transpose()?);
         }
         let store = self.store().await?;
         if let Some(wait) = self.client.options.wait {
@@ -63,7 +41,24 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
         }
         let record = store.get(key.as_str());
         self.trace_read(key, record.as_deref());
-        Ok(record)
+        Ok(record.map(|record| store.view(&record)).transpose()?)
+    }
+
+    /// The objects a query asks for. A live list reads all pages, and its objects have no managedFields.
+    pub async fn list(&self, query: &Query) -> Result<Vec<View<K>>, Error> {
+        if self.is_live() {
+            let records = self.list_live(query).await?;
+            return records.iter().map(|record| Ok(record.view()?)).collect();
+        }
+        let store = self.store().await?;
+        if let Some(wait) = self.client.options.wait {
+            let caught_up = store.caught_up(query.namespace.as_deref(), wait).await;
+            self.client.count_wait(&self.kind, &caught_up);
+            caught_up?;
+        }
+        let records = store.list(query)?;
+        self.trace_list(query, records.len());
+        Ok(store.views(&records)?)
     }
 
     /// The store of the kind, once it has seen the state of the cluster.

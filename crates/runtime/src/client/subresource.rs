@@ -1,8 +1,10 @@
 //! Parts of objects that are written on their own: status, scale and others.
 
+use std::borrow::Cow;
+
 use http::Method;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::request::Call;
@@ -187,21 +189,21 @@ impl<K> Subresource<K> {
     /// Cached reads of the object will see the write: the answer is the object itself (as for status), or has its uid and its
     /// resourceVersion (as a scale).
     fn raise_barrier(&self, key: &ObjectKey, answer: &[u8]) {
-        let value: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let value: WrittenObject<'_> = serde_json::from_slice(answer).unwrap_or_default();
         let (client, kind) = (&self.objects.client, &self.objects.kind);
-        if value["kind"] == kind.kind() && value["apiVersion"] == kind.api_version().as_str() {
+        if value.kind == kind.kind() && value.api_version == kind.api_version() {
             client.raise_barrier(kind, answer);
             return;
         }
-        let metadata = &value["metadata"];
-        let revision = metadata["resourceVersion"].as_str().and_then(crate::object::revision);
+        let metadata = &value.metadata;
+        let revision = crate::object::revision(&metadata.resource_version);
         let informer = client.cache().informer(kind).filter(|_| !client.options.dry_run);
         if let (Some(revision), Some(informer)) = (revision, informer) {
             let store = informer.store();
             let is_the_object = match store.get(key.as_str()) {
-                Some(record) => metadata["uid"] == *record.uid(),
+                Some(record) => metadata.uid == record.uid(),
                 // It was created a moment ago, by us.
-                None => store.is_awaited(key) && value["kind"] == "Scale",
+                None => store.is_awaited(key) && value.kind == "Scale",
             };
             if is_the_object {
                 store.set_barrier(key, Barrier::revision(revision));
@@ -222,10 +224,33 @@ impl<K: Serialize + DeserializeOwned> Subresource<K> {
     pub async fn patch(&self, key: &ObjectKey, patch: &Patch) -> Result<K, Error> {
         self.patch_as(key, patch).await
     }
+}
 
+impl<K: Serialize + DeserializeOwned + Clone + Send + Sync + 'static> Subresource<K> {
     /// Applies what this owner wants of it; see [`Objects::apply`].
     pub async fn apply(&self, wanted: &K) -> Result<Applied<K>, Error> {
         let wanted = self.objects.value(wanted)?;
         self.objects.apply_value(wanted, Some(&self.name)).await
     }
+}
+
+/// What an answer says of the object that was written, without all the rest.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct WrittenObject<'a> {
+    #[serde(borrow)]
+    api_version: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    metadata: WrittenMetadata<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct WrittenMetadata<'a> {
+    #[serde(borrow)]
+    resource_version: Cow<'a, str>,
+    #[serde(borrow)]
+    uid: Cow<'a, str>,
 }

@@ -72,8 +72,11 @@ impl Groups {
 
         let mut http_servers = ServiceGroup::new();
         let webhook_address = webhooks.announce(&serving.ready);
+        let debug = serving.debug.clone();
         serving.start(&mut http_servers).await?;
-        let webhooks = webhooks.start(&every_replica, &metrics, &webhook_address).await?;
+        let webhooks = webhooks
+            .start(&every_replica, &metrics, &webhook_address, &debug)
+            .await?;
         let event_writer = event_writer.flush_within(FINAL_FLUSH_TIMEOUT);
         http_servers.spawn(event_writer.run(every_replica.clone(), http_servers.stop()));
         let caches = cache.start(&kube, &shared.random);

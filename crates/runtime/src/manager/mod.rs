@@ -28,7 +28,7 @@ use crate::serve::{BindAddress, Certificates, Checks};
 use crate::trace::Trace;
 use crate::webhook::Webhook;
 
-pub use debug::DebugPage;
+pub use debug::{DebugPage, Retry};
 pub use error::ManagerError;
 pub use runnable::{RunContext, Runnable};
 pub(crate) use webhooks::serve as serve_webhooks;

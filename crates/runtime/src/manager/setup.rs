@@ -96,6 +96,7 @@ impl Setup {
             controllers.iter().map(|prepared| prepared.view.clone()).collect(),
             cache.clone(),
             election.as_ref().map(Election::leadership),
+            manager.trace.clone(),
         );
         let shared = Shared {
             random,

@@ -150,12 +150,12 @@ mod tests {
 
     use super::*;
     use crate::stop::Stopper;
-    use crate::trace::{LogLine, TraceEvent};
+    use crate::trace::{LogLevel, LogLine, TraceEvent};
 
     fn say(trace: &Trace, message: &str) {
         trace.record(|| {
             TraceEvent::Logged(LogLine {
-                level: "INFO",
+                level: LogLevel::Info,
                 target: "test".into(),
                 message: message.to_owned(),
             })

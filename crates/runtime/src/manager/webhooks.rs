@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use super::ManagerError;
+use super::debug::DebugPage;
 use super::group::ServiceGroup;
 use crate::certificates::ServingCertificates;
 use crate::client::Client;
@@ -102,6 +103,7 @@ impl Webhooks {
         client: &Client,
         metrics: &RuntimeMetrics,
         started: &OnceLock<SocketAddr>,
+        debug: &DebugPage,
     ) -> Result<Served, ManagerError> {
         let mut running = Served {
             listening: ServiceGroup::new(),
@@ -114,6 +116,7 @@ impl Webhooks {
             return Err(ManagerError::NoWebhookCertificates);
         };
         let server = serve_counting(&self.admission, &self.conversions, client, Some(metrics))?;
+        debug.show_webhooks(server.clone());
         let address = self.address;
         let listening = match HttpServer::bind(&address, server.router()).await {
             Ok(Some(listening)) => listening,

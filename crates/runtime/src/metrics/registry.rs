@@ -44,6 +44,7 @@ struct Inner {
 ///     registry.render(),
 ///     "# HELP shop_orders_total Orders taken.\n# TYPE shop_orders_total counter\nshop_orders_total{country=\"ch\"} 1\n"
 /// );
+/// assert_eq!(registry.render_family("shop_orders_total"), registry.render());
 /// // The same again is the same family; something else under its name is an error.
 /// registry.counter("shop_orders_total", "Orders taken.", ["country"]).unwrap().with(["ch"]).inc();
 /// assert!(registry.gauge("shop_orders_total", "Orders taken.", ["country"]).is_err());
@@ -119,6 +120,17 @@ impl Registry {
         let families: Vec<_> = self.0.lock().families.values().cloned().collect();
         let mut text = String::new();
         for family in families {
+            family.render(&mut text);
+        }
+        text
+    }
+
+    /// One family of them, by its name: for who asks often and wants little. What is computed when everything is rendered is as it was
+    /// then.
+    pub fn render_family(&self, name: &str) -> String {
+        let family = self.0.lock().families.get(name).cloned();
+        let mut text = String::new();
+        if let Some(family) = family {
             family.render(&mut text);
         }
         text

@@ -44,7 +44,7 @@ impl RuntimeMetrics {
                 }
                 let ages = queue
                     .running()
-                    .map(|(since, _)| now.saturating_sub(since).as_secs_f64());
+                    .map(|(since, ..)| now.saturating_sub(since).as_secs_f64());
                 let (total, longest) = ages.fold((0.0, 0.0), |(sum, most), age| (sum + age, f64::max(most, age)));
                 (depths, total, longest)
             });

@@ -21,4 +21,4 @@ pub use view::{DecodeError, View};
 
 pub(crate) use list::{Frame, FrameKind, FrameObject, Page};
 pub(crate) use record::revision;
-pub(crate) use view::sharing;
+pub(crate) use view::{DecodeSharing, MOST_RECENT, RecentForms, sharing};

@@ -205,6 +205,12 @@ impl Record {
         &self.json
     }
 
+    /// How many bytes it takes, without decoded forms that readers hold.
+    pub(crate) fn bytes(&self) -> usize {
+        // With the two counts of its `Arc`, and of that of its key.
+        size_of::<Record>() + 4 * size_of::<usize>() + self.json.len() + self.key.as_str().len()
+    }
+
     /// Decodes the object anew.
     pub fn decode<K: DeserializeOwned>(&self) -> Result<K, DecodeError> {
         serde_json::from_slice(&self.json).map_err(|source| DecodeError {

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -58,7 +59,7 @@ impl<K: DeserializeOwned + Send + Sync + 'static> View<K> {
         let object = match memo.find::<K>() {
             Some(object) => object,
             // Decoded without the lock: two readers may both decode, and the second one's work is kept.
-            None => memo.keep(Arc::new(Decoded(Box::new(record.decode::<K>()?)))),
+            None => memo.keep(Arc::new(Decoded(Box::new(record.decode::<K>()?))), record.json().len()),
         };
         Ok(View {
             record: Arc::clone(record),
@@ -125,7 +126,7 @@ impl DecodedForms {
             .find_map(|form| form.downcast::<Decoded<K>>().ok())
     }
 
-    fn keep<K: Send + Sync + 'static>(&self, object: Arc<Decoded<K>>) -> Arc<Decoded<K>> {
+    fn keep<K: Send + Sync + 'static>(&self, object: Arc<Decoded<K>>, bytes: usize) -> Arc<Decoded<K>> {
         let form: Arc<dyn Any + Send + Sync> = Arc::<Decoded<K>>::clone(&object);
         let mut forms = self.0.lock();
         forms.retain(|form| form.strong_count() > 0);
@@ -135,7 +136,7 @@ impl DecodedForms {
         drop(forms);
         SHARED.with_borrow_mut(|shared| {
             if shared.depth > 0 {
-                shared.forms.push(form);
+                shared.forms.push((form, bytes));
             }
         });
         object
@@ -146,27 +147,55 @@ thread_local! {
     static SHARED: RefCell<Shared> = RefCell::default();
 }
 
-/// The objects that were decoded on this thread while a [`DecodeSharing`] exists.
+/// The objects that were decoded on this thread while a [`DecodeSharing`] exists, with the sizes of their texts.
 #[derive(Default)]
 struct Shared {
     depth: usize,
-    forms: Vec<Arc<dyn Any + Send + Sync>>,
+    forms: Vec<(Arc<dyn Any + Send + Sync>, usize)>,
 }
 
-/// While it exists, objects that this thread decodes are kept, so that independent handlers of one event decode its object once.
+/// How many decoded objects of a store outlive their readers.
+pub(crate) const MOST_RECENT: usize = 16;
+/// The longest text of such an object.
+const LONGEST_RECENT: usize = 64 * 1024;
+
+/// The objects that were decoded last. An event is followed by reconciles of several controllers, and each of them reads the same few
+/// objects: they are decoded once.
+#[derive(Default)]
+pub(crate) struct RecentForms(Mutex<VecDeque<Arc<dyn Any + Send + Sync>>>);
+
+impl RecentForms {
+    fn keep(&self, forms: Vec<(Arc<dyn Any + Send + Sync>, usize)>) {
+        let mut recent = self.0.lock();
+        recent.extend(
+            forms
+                .into_iter()
+                .filter(|(_, bytes)| *bytes <= LONGEST_RECENT)
+                .map(|(form, _)| form),
+        );
+        let too_many = recent.len().saturating_sub(MOST_RECENT);
+        let old: Vec<_> = recent.drain(..too_many).collect();
+        drop(recent);
+        // Freed without the lock: their drop may decode other objects.
+        drop(old);
+    }
+}
+
+/// While it exists, objects that this thread decodes are kept, so that independent handlers of one event decode its object once; after
+/// it, as long as they are among the recent ones.
 #[must_use = "dropping it ends the sharing"]
-pub(crate) struct DecodeSharing(PhantomData<*const ()>);
+pub(crate) struct DecodeSharing<'r>(&'r RecentForms, PhantomData<*const ()>);
 
 /// Begins to share. The guard must not be held across an `await`.
-pub(crate) fn sharing() -> DecodeSharing {
+pub(crate) fn sharing(recent: &RecentForms) -> DecodeSharing<'_> {
     SHARED.with_borrow_mut(|shared| shared.depth += 1);
-    DecodeSharing(PhantomData)
+    DecodeSharing(recent, PhantomData)
 }
 
-impl Drop for DecodeSharing {
+impl Drop for DecodeSharing<'_> {
     fn drop(&mut self) {
         // The objects are freed after the borrow of the cell ends, because their drop may decode other objects.
-        let _forms = SHARED.with_borrow_mut(|shared| {
+        let forms = SHARED.with_borrow_mut(|shared| {
             shared.depth -= 1;
             if shared.depth == 0 {
                 std::mem::take(&mut shared.forms)
@@ -174,6 +203,9 @@ impl Drop for DecodeSharing {
                 Vec::new()
             }
         });
+        if !forms.is_empty() {
+            self.0.keep(forms);
+        }
     }
 }
 
@@ -215,12 +247,32 @@ mod tests {
 
     #[test]
     fn who_reads_the_same_event_shares_what_was_decoded() {
-        let record = record();
-        let (outer, inner) = (sharing(), sharing());
+        let (record, recent) = (record(), RecentForms::default());
+        let (outer, inner) = (sharing(&recent), sharing(&recent));
         let weak = Arc::downgrade(&record.view::<ConfigMap>().unwrap().object);
         drop(inner);
         assert!(weak.upgrade().is_some() && record.memo().find::<ConfigMap>().is_some());
         drop(outer);
+        // And so do those who come soon after it.
+        assert!(record.memo().find::<ConfigMap>().is_some());
+        for _ in 0..MOST_RECENT {
+            let _sharing = sharing(&recent);
+            self::record().view::<ConfigMap>().unwrap();
+        }
+        assert!(weak.upgrade().is_none());
+    }
+
+    #[test]
+    fn a_large_object_does_not_outlive_its_readers() {
+        let text = format!(
+            r#"{{"metadata":{{"name":"a"}},"data":{{"k":"{}"}}}}"#,
+            "v".repeat(LONGEST_RECENT)
+        );
+        let record = Arc::new(Record::parse(text.as_bytes(), &Kind::of::<ConfigMap>()).unwrap());
+        let recent = RecentForms::default();
+        let sharing = sharing(&recent);
+        let weak = Arc::downgrade(&record.view::<ConfigMap>().unwrap().object);
+        drop(sharing);
         assert!(weak.upgrade().is_none());
     }
 

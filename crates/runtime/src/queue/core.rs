@@ -248,11 +248,26 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
         self.waiting.iter().map(|((due, _), key)| (*due, key))
     }
 
-    /// The running keys and since when they run, in no order.
-    pub(crate) fn running(&self) -> impl Iterator<Item = (Moment, &K)> {
-        self.slots
+    /// The running keys, in no order: since when they run, and whether they were added again meanwhile.
+    pub(crate) fn running(&self) -> impl Iterator<Item = (Moment, bool, &K)> {
+        let running = self
+            .slots
             .iter()
-            .filter_map(|(key, slot)| Some((slot.running_since?, key)))
+            .filter_map(|(key, slot)| Some((slot.running_since?, slot.queued.is_some(), key)));
+        // The keys that are not running are not looked at once all that are were found.
+        running.take(self.running)
+    }
+
+    /// Since when the key that is ready for longest is. Costs a look at each key, if one is ready.
+    pub(crate) fn oldest_ready(&self) -> Option<Moment> {
+        if self.ready.len() == 0 {
+            return None;
+        }
+        let ready = self.slots.values().filter_map(|slot| match slot.queued?.state {
+            EntryState::Ready { since, .. } => Some(since),
+            _ => None,
+        });
+        ready.min()
     }
 
     /// What happened so far.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// As many characters of a value are kept.
@@ -18,7 +18,7 @@ const LONGEST: usize = 80;
 /// let changes = FieldChange::between(&json!({ "spec": { "replicas": 1 } }), &json!({ "spec": { "replicas": 2 } }));
 /// assert_eq!(changes[0].to_string(), "spec.replicas from 1 to 2");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldChange {
     /// Where: `spec.containers[0].image`.

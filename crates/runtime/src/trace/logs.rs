@@ -9,7 +9,7 @@ use tracing::{Dispatch, Event, Level, Subscriber};
 use tracing_subscriber::Registry;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-use super::record::{LogLine, TraceEvent};
+use super::record::{LogLevel, LogLine, TraceEvent};
 use super::scope;
 
 /// Lines of these modules say what the trace has already, or what happens below it.
@@ -49,7 +49,14 @@ impl<S: Subscriber> Layer<S> for LogLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
         let module = metadata.target().split("::").next().unwrap_or_default();
-        if *metadata.level() > Level::DEBUG || LEFT_OUT.contains(&module) {
+        let level = match *metadata.level() {
+            Level::ERROR => LogLevel::Error,
+            Level::WARN => LogLevel::Warn,
+            Level::INFO => LogLevel::Info,
+            Level::DEBUG => LogLevel::Debug,
+            Level::TRACE => return,
+        };
+        if LEFT_OUT.contains(&module) {
             return;
         }
         scope::with(|scope| {
@@ -57,7 +64,7 @@ impl<S: Subscriber> Layer<S> for LogLayer {
                 let mut words = Words::default();
                 event.record(&mut words);
                 TraceEvent::Logged(LogLine {
-                    level: metadata.level().as_str(),
+                    level,
                     target: metadata.target().into(),
                     message: words.text(),
                 })

@@ -16,6 +16,7 @@ mod redact;
 mod requests;
 mod ring;
 mod scope;
+mod wire;
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,12 +31,12 @@ pub use follow::Follower;
 #[cfg(feature = "log")]
 pub use logs::LogLayer;
 pub use record::{
-    ApiCall, CacheRead, Cause, Change, Found, LogLine, ObjectChange, Outcome, ReadTarget, TraceEvent, TraceRecord,
-    WebhookCall,
+    ApiCall, CacheRead, Cause, Change, Found, LogLevel, LogLine, ObjectChange, Outcome, ReadTarget, TraceEvent,
+    TraceRecord, WebhookCall,
 };
 pub use scope::ReconcileId;
 
-pub(crate) use redact::{changes, sent};
+pub(crate) use redact::{changes, is_confidential, redact_words, sent};
 pub(crate) use requests::{TracedByClient, traced};
 pub(crate) use scope::in_reconcile;
 

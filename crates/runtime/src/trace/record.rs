@@ -4,21 +4,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::change::FieldChange;
 use super::scope::ReconcileId;
+use super::wire;
 use crate::cache::Event;
 use crate::object::{Kind, ObjectKey};
 
 /// Something that happened, with its place in the order of all that happened.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+///
+/// Its JSON can be read again. A [`Kind`] is written as its name and group (`Deployment.apps`), so that one which was read has these alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceRecord {
     /// Counts all records of a trace from 0, without gaps.
     pub sequence: u64,
     /// When, from the beginning of the trace on the clock of tokio.
-    #[serde(serialize_with = "seconds")]
+    #[serde(with = "wire::seconds")]
     pub at: Duration,
     /// The reconcile in which it happened. `None`: outside of all, or in a task that a reconciler spawned.
     pub reconcile: Option<ReconcileId>,
@@ -31,7 +34,7 @@ pub struct TraceRecord {
 }
 
 /// What can happen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum TraceEvent {
@@ -40,27 +43,27 @@ pub enum TraceEvent {
     /// Something asked for a reconcile. Several that ask before it begins get one.
     Queued {
         /// Of which controller.
-        #[serde(serialize_with = "text")]
+        #[serde(with = "wire::text")]
         controller: Arc<str>,
         /// Of which object.
-        #[serde(serialize_with = "text")]
+        #[serde(with = "wire::text")]
         key: ObjectKey,
         /// Why.
         cause: Cause,
         /// How much later, if not at once.
-        #[serde(serialize_with = "maybe_seconds")]
+        #[serde(with = "wire::maybe_seconds")]
         after: Option<Duration>,
     },
     /// A reconcile begins. It covers everything that asked for it so far; what asks from now on leads to another one.
     Began {
         /// By which controller.
-        #[serde(serialize_with = "text")]
+        #[serde(with = "wire::text")]
         controller: Arc<str>,
         /// Of which object.
-        #[serde(serialize_with = "text")]
+        #[serde(with = "wire::text")]
         key: ObjectKey,
         /// How long it was ready before a worker took it.
-        #[serde(serialize_with = "seconds")]
+        #[serde(with = "wire::seconds")]
         waited: Duration,
     },
     /// Something was read from the cache.
@@ -72,17 +75,17 @@ pub enum TraceEvent {
     /// A reconcile ended.
     Ended {
         /// By which controller.
-        #[serde(serialize_with = "text")]
+        #[serde(with = "wire::text")]
         controller: Arc<str>,
         /// Of which object.
-        #[serde(serialize_with = "text")]
+        #[serde(with = "wire::text")]
         key: ObjectKey,
         /// How.
         outcome: Outcome,
         /// Why it failed, if it did.
         error: Option<String>,
         /// How long it took.
-        #[serde(serialize_with = "seconds")]
+        #[serde(with = "wire::seconds")]
         took: Duration,
     },
     /// The API server called a webhook of this operator.
@@ -90,17 +93,17 @@ pub enum TraceEvent {
 }
 
 /// What happened to an object, as the cache learned of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectChange {
     /// Its kind.
-    #[serde(serialize_with = "text")]
+    #[serde(with = "wire::text")]
     pub kind: Kind,
     /// Which.
-    #[serde(serialize_with = "text")]
+    #[serde(with = "wire::text")]
     pub key: ObjectKey,
     /// Its uid: an object that is deleted and made again has another.
-    #[serde(serialize_with = "text")]
+    #[serde(with = "wire::text")]
     pub uid: Arc<str>,
     /// The resourceVersion that the event brought.
     pub revision: Option<u64>,
@@ -122,7 +125,7 @@ impl ObjectChange {
 }
 
 /// What asked for a reconcile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
     /// A watched object.
@@ -134,7 +137,7 @@ pub enum Cause {
 }
 
 /// What happened to a watched object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
     /// It existed before the cache did.
@@ -175,7 +178,7 @@ impl From<&Event> for Change {
 }
 
 /// How a reconcile ended, under controller-runtime's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Done.
@@ -201,11 +204,11 @@ impl Outcome {
 }
 
 /// A read from the cache. Reads through a [`Lister`](crate::cache::Lister) are not recorded.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheRead {
     /// Of which kind.
-    #[serde(serialize_with = "text")]
+    #[serde(with = "wire::text")]
     pub kind: Kind,
     /// What was asked for.
     #[serde(flatten)]
@@ -215,11 +218,11 @@ pub struct CacheRead {
 }
 
 /// What a read asks for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadTarget {
     /// One object.
-    #[serde(serialize_with = "text")]
+    #[serde(with = "wire::text")]
     Key(ObjectKey),
     /// The objects of a namespace, or all of them.
     List {
@@ -231,7 +234,7 @@ pub enum ReadTarget {
 }
 
 /// What a read found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Found {
     /// No object.
@@ -243,12 +246,12 @@ pub enum Found {
 }
 
 /// A request to the API server.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiCall {
     /// `get`, `list`, `create`, `update`, `patch`, `apply`, `delete`, `deletecollection`; of a request that was sent past the client the
     /// HTTP method.
-    #[serde(serialize_with = "text")]
+    #[serde(with = "wire::text")]
     pub verb: Arc<str>,
     /// What it is about: `Deployment.apps shop/web`, with the subresource behind a slash; of a request that was sent past the client its
     /// path.
@@ -268,7 +271,7 @@ pub struct ApiCall {
     /// The fields in which the answer differs from what the cache had.
     pub changes: Vec<FieldChange>,
     /// How long it took.
-    #[serde(serialize_with = "seconds")]
+    #[serde(with = "wire::seconds")]
     pub took: Duration,
 }
 
@@ -298,44 +301,78 @@ impl fmt::Display for ApiCall {
     }
 }
 
+/// How much a log line matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum LogLevel {
+    /// Something failed.
+    Error,
+    /// Something is not as it should be.
+    Warn,
+    /// Something happened that people want to know of.
+    Info,
+    /// For who looks for a mistake.
+    Debug,
+}
+
+/// `WARN`
+impl fmt::Display for LogLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LogLevel::Error => "ERROR",
+            LogLevel::Warn => "WARN",
+            LogLevel::Info => "INFO",
+            LogLevel::Debug => "DEBUG",
+        })
+    }
+}
+
 /// A log line that was written in a reconcile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogLine {
-    /// `ERROR`, `WARN`, `INFO` or `DEBUG`.
-    pub level: &'static str,
+    /// How much it matters.
+    pub level: LogLevel,
     /// The module that wrote it.
-    #[serde(serialize_with = "text")]
+    #[serde(with = "wire::text")]
     pub target: Arc<str>,
     /// The message, and its fields behind it.
     pub message: String,
 }
 
 /// A call of a webhook.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookCall {
     /// The path that was called.
-    #[serde(serialize_with = "text")]
+    #[serde(with = "wire::text")]
     pub path: Arc<str>,
     /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
     pub operation: String,
-    /// The kind of the object.
+    /// The kind of the object, with its group: `Deployment.apps`.
     pub kind: String,
+    /// The subresource, as `status` or `scale`; empty for the object itself.
+    pub subresource: String,
     /// Its namespace and name, as far as the request has them.
     pub object: String,
     /// Who sent the request.
     pub user: String,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
     /// Whether it may go on.
     pub allowed: bool,
     /// The code and the message of the answer.
     pub code: u16,
-    /// See `code`.
+    /// See `code`. One that repeats what a Secret holds is left out.
     pub message: String,
+    /// What the user is warned of. See `message`.
+    pub warnings: Vec<String>,
     /// How many operations its patch has.
     pub patched: usize,
+    /// The fields that its patch changes. Of Secrets and tokens it is said which, not from what to what.
+    pub changes: Vec<FieldChange>,
     /// How long it took.
-    #[serde(serialize_with = "seconds")]
+    #[serde(with = "wire::seconds")]
     pub took: Duration,
 }
 
@@ -365,10 +402,7 @@ impl TraceRecord {
             }
             TraceEvent::Logged(line) => line.target.len() + line.message.len(),
             TraceEvent::Ended { key, error, .. } => key.as_str().len() + error.as_ref().map_or(0, String::len),
-            TraceEvent::Webhook(call) => [&call.operation, &call.kind, &call.object, &call.user, &call.message]
-                .into_iter()
-                .map(String::len)
-                .sum(),
+            TraceEvent::Webhook(call) => call.bytes(),
         };
         FIXED + held
     }
@@ -380,15 +414,18 @@ impl ObjectChange {
     }
 }
 
-fn text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
-}
-
-fn seconds<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(value.as_secs_f64())
-}
-
-#[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
-fn maybe_seconds<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-    value.map(|value| value.as_secs_f64()).serialize(serializer)
+impl WebhookCall {
+    fn bytes(&self) -> usize {
+        let texts = [
+            &self.operation,
+            &self.kind,
+            &self.subresource,
+            &self.object,
+            &self.user,
+            &self.message,
+        ];
+        let warnings = self.warnings.iter().map(|warning| size_of::<String>() + warning.len());
+        let texts = texts.into_iter().map(String::len).chain(warnings).sum::<usize>();
+        self.path.len() + texts + self.changes.iter().map(FieldChange::bytes).sum::<usize>()
+    }
 }

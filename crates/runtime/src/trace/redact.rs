@@ -1,5 +1,7 @@
 //! What must not enter a trace: the contents of Secrets, and tokens. They are left out when something is recorded, not when it is shown.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::change::FieldChange;
@@ -56,8 +58,37 @@ pub(crate) fn changes(kind: &Kind, before: &Value, after: &Value) -> Vec<FieldCh
     changes
 }
 
+/// Leaves out a text about confidential objects that repeats what one of them holds, as it is or decoded.
+pub(crate) fn redact_words(kind: &Kind, objects: &[&Value], words: &mut String) {
+    if is_confidential(kind) && objects.iter().any(|object| repeats(object, words)) {
+        REDACTED.clone_into(words);
+    }
+}
+
+fn repeats(object: &Value, words: &str) -> bool {
+    let held = ["data", "stringData", "spec", "status"].map(|member| &object[member]);
+    held.into_iter().any(|value| repeats_value(value, words))
+}
+
+fn repeats_value(value: &Value, words: &str) -> bool {
+    match value {
+        Value::Object(members) => members.values().any(|value| repeats_value(value, words)),
+        Value::Array(items) => items.iter().any(|value| repeats_value(value, words)),
+        Value::String(text) if text.is_empty() => false,
+        Value::String(text) => {
+            let decoded = STANDARD
+                .decode(text)
+                .ok()
+                .and_then(|bytes| String::from_utf8(bytes).ok());
+            let decoded = decoded.filter(|decoded| !decoded.is_empty());
+            words.contains(text.as_str()) || decoded.is_some_and(|decoded| words.contains(&decoded))
+        }
+        _ => false,
+    }
+}
+
 /// Secrets, and what is asked of the groups that deal in tokens and certificates.
-fn is_confidential(kind: &Kind) -> bool {
+pub(crate) fn is_confidential(kind: &Kind) -> bool {
     (kind.group().is_empty() && kind.plural() == "secrets") || kind.group() == "authentication.k8s.io"
 }
 
@@ -121,6 +152,24 @@ mod tests {
         let body = json!({ "kind": "TokenReview", "spec": { "token": "sesame" } }).to_string();
         let recorded = sent(&Kind::of::<TokenReview>(), body.as_bytes()).unwrap();
         assert!(!recorded.contains("sesame"), "{recorded}");
+    }
+
+    #[test]
+    fn words_about_a_secret_that_repeat_what_it_holds_are_left_out() {
+        let secret = Kind::of::<Secret>();
+        let object = json!({ "metadata": { "name": "door" }, "data": { "key": "c2VzYW1l", "empty": "" } });
+        let redacted = |kind: &Kind, words: &str| {
+            let mut words = words.to_owned();
+            redact_words(kind, &[&Value::Null, &object], &mut words);
+            words
+        };
+        assert_eq!(redacted(&secret, "data.key: \"sesame\" is too short"), REDACTED);
+        assert_eq!(redacted(&secret, "data.key: \"c2VzYW1l\" is too short"), REDACTED);
+        assert_eq!(
+            redacted(&secret, "data.key of door is too short"),
+            "data.key of door is too short"
+        );
+        assert_eq!(redacted(&Kind::of::<ConfigMap>(), "sesame"), "sesame");
     }
 
     #[test]

@@ -87,11 +87,11 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::LogLine;
+    use crate::trace::{LogLevel, LogLine};
 
     fn line(text: &str) -> TraceEvent {
         TraceEvent::Logged(LogLine {
-            level: "INFO",
+            level: LogLevel::Info,
             target: "test".into(),
             message: text.to_owned(),
         })

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::future::Future;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Trace;
 
 /// Tells the reconciles of a trace apart. Counted from 1 in the order in which they began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ReconcileId(pub(super) u64);
 

@@ -7,6 +7,7 @@
 
 mod align;
 mod builder;
+mod counts;
 mod defaulting;
 mod error;
 pub mod field;
@@ -22,6 +23,7 @@ mod server;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod traced;
 mod typed;
 mod validating;
 

@@ -146,6 +146,62 @@ pub(super) fn to_bytes(operations: &[PatchOperation]) -> Vec<u8> {
     out
 }
 
+/// Does what an operation says to an object. `None`, and some of it may be done, if it does not fit.
+pub(super) fn apply(object: &mut Value, operation: &PatchOperation) -> Option<()> {
+    match operation {
+        PatchOperation::Add { path, value } => put(object, path, value.clone()),
+        PatchOperation::Remove { path } => take(object, path).map(drop),
+        PatchOperation::Replace { path, value } => {
+            *object.pointer_mut(path)? = value.clone();
+            Some(())
+        }
+        PatchOperation::Move { from, path } => {
+            let value = take(object, from)?;
+            put(object, path, value)
+        }
+        PatchOperation::Copy { from, path } => {
+            let value = object.pointer(from)?.clone();
+            put(object, path, value)
+        }
+        PatchOperation::Test { path, value } => (object.pointer(path)? == value).then_some(()),
+    }
+}
+
+fn put(object: &mut Value, path: &str, value: Value) -> Option<()> {
+    let Some((parent, last)) = path.rsplit_once('/') else {
+        *object = value;
+        return Some(());
+    };
+    match object.pointer_mut(parent)? {
+        Value::Object(members) => _ = members.insert(unescape(last), value),
+        Value::Array(items) => {
+            let at = if last == "-" { items.len() } else { last.parse().ok()? };
+            if at > items.len() {
+                return None;
+            }
+            items.insert(at, value);
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+fn take(object: &mut Value, path: &str) -> Option<Value> {
+    let (parent, last) = path.rsplit_once('/')?;
+    match object.pointer_mut(parent)? {
+        Value::Object(members) => members.remove(&unescape(last)),
+        Value::Array(items) => {
+            let at = last.parse().ok().filter(|at| *at < items.len())?;
+            Some(items.remove(at))
+        }
+        _ => None,
+    }
+}
+
+fn unescape(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
 /// Runs `inner` with a path that goes one step further.
 fn below(path: &mut String, step: &str, inner: impl FnOnce(&mut String)) {
     let length = path.len();

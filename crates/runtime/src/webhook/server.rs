@@ -13,19 +13,20 @@ use futures_util::future::BoxFuture;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::builder::Webhook;
+use super::counts::{CallCounts, CallVerdict, Calls};
 use super::error::{WebhookError, check};
 use super::handler::AnyHandler;
-use super::request::AdmissionRequest;
 use super::response::AdmissionResponse;
 use super::review::{self, Review};
+use super::traced::TracedCall;
 use crate::client::Client;
 use crate::metrics::{Gauge, RuntimeMetrics, WebhookMetrics};
 use crate::serve::{HttpResponse, ResponseBody, Router};
-use crate::trace::{Trace, TraceEvent, WebhookCall};
+use crate::trace::Trace;
 
 /// From this size on a review is not read, as in controller-runtime: two objects of at most 3 MiB each, and what is around them.
 pub const MAX_BODY: usize = 7 << 20;
@@ -76,7 +77,7 @@ enum Route {
 
 #[derive(Clone, Default)]
 struct Inner {
-    routes: BTreeMap<String, Route>,
+    routes: BTreeMap<String, (Route, Arc<CallCounts>)>,
     metrics: Option<WebhookMetrics>,
     trace: Trace,
 }
@@ -138,7 +139,7 @@ impl WebhookServer {
             let Some(handler) = factory.make(client) else {
                 return Err(WebhookError::NeedsClient(description.path));
             };
-            routes.insert(description.path, Route::Admission(handler));
+            routes.insert(description.path, (Route::Admission(handler), Arc::default()));
         }
         Ok(WebhookServer(Arc::new(Inner {
             routes,
@@ -155,7 +156,8 @@ impl WebhookServer {
             let (first, second) = (path.clone(), path.clone());
             return Err(WebhookError::SamePath { path, first, second });
         }
-        inner.routes.insert(path, Route::Other(Arc::new(endpoint)));
+        let endpoint = Route::Other(Arc::new(endpoint));
+        inner.routes.insert(path, (endpoint, Arc::default()));
         Ok(WebhookServer(Arc::new(inner)))
     }
 
@@ -174,9 +176,21 @@ impl WebhookServer {
         WebhookServer(Arc::new(inner))
     }
 
+    #[cfg(test)]
+    pub(super) fn with_trace(self, trace: Trace) -> Self {
+        let inner = Arc::unwrap_or_clone(self.0);
+        WebhookServer(Arc::new(Inner { trace, ..inner }))
+    }
+
     /// The paths it answers at.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.routes.keys().map(String::as_str)
+    }
+
+    /// How its calls ended so far, by path.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&str, Calls)> {
+        let routes = self.0.routes.iter();
+        routes.map(|(path, (_, counts))| (path.as_str(), counts.now()))
     }
 
     /// Whether it answers nowhere.
@@ -187,22 +201,37 @@ impl WebhookServer {
     /// The answer to a request.
     pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         let path = request.uri().path();
-        let Some((path, route)) = self.0.routes.get_key_value(path) else {
+        let Some((path, (route, counts))) = self.0.routes.get_key_value(path) else {
             return plain(StatusCode::NOT_FOUND, "404 page not found");
         };
-        let began = Instant::now();
+        let counted = counts.begin();
         let _here = self
             .0
             .metrics
             .as_ref()
             .map(|metrics| InFlightRequest::enter(&metrics.in_flight.with([path])));
-        let answer = match route {
-            Route::Other(endpoint) if request.body().len() > endpoint.max_body() => too_large(endpoint.max_body()),
-            Route::Other(endpoint) => endpoint.call(request).await,
-            Route::Admission(handler) => json(self.review(path, handler, &request).await),
+        let (answer, verdict) = match route {
+            Route::Other(endpoint) => {
+                let answer = if request.body().len() > endpoint.max_body() {
+                    too_large(endpoint.max_body())
+                } else {
+                    endpoint.call(request).await
+                };
+                let verdict = if answer.status().is_success() {
+                    CallVerdict::Allowed
+                } else {
+                    CallVerdict::Errored
+                };
+                (answer, verdict)
+            }
+            Route::Admission(handler) => {
+                let (answer, verdict) = self.review(path, handler, &request).await;
+                (json(answer), verdict)
+            }
         };
+        let took = counted.end(verdict);
         if let Some(metrics) = &self.0.metrics {
-            metrics.latency.with([path]).observe_duration(began.elapsed());
+            metrics.latency.with([path]).observe_duration(took);
             metrics.requests.with([path, answer.status().as_str()]).inc();
         }
         answer
@@ -228,9 +257,13 @@ impl WebhookServer {
         })
     }
 
+    fn route_of(&self, path: &str) -> Option<&Route> {
+        self.0.routes.get(path).map(|(route, _)| route)
+    }
+
     /// Reads a body, up to what may be read, and answers.
     async fn answer_stream(&self, request: Request<Incoming>) -> HttpResponse {
-        let limit = match self.0.routes.get(request.uri().path()) {
+        let limit = match self.route_of(request.uri().path()) {
             Some(Route::Admission(_)) => MAX_BODY,
             Some(Route::Other(endpoint)) => endpoint.max_body(),
             None => 0,
@@ -239,7 +272,7 @@ impl WebhookServer {
         let answer = match timeout(BODY, Limited::new(body, limit).collect()).await {
             Ok(Ok(body)) => self.answer(Request::from_parts(parts, body.to_bytes())).await,
             Ok(Err(error)) if !error.is::<LengthLimitError>() => errored(400, &error.to_string()),
-            Ok(Err(_)) => match self.0.routes.get(parts.uri.path()) {
+            Ok(Err(_)) => match self.route_of(parts.uri.path()) {
                 Some(Route::Admission(_)) => errored(413, &too_large_message(limit)),
                 Some(Route::Other(_)) => too_large(limit),
                 None => plain(StatusCode::NOT_FOUND, "404 page not found"),
@@ -249,16 +282,22 @@ impl WebhookServer {
         answer.map(ResponseBody::from)
     }
 
-    async fn review(&self, path: &str, handler: &Arc<dyn AnyHandler>, request: &Request<Bytes>) -> Vec<u8> {
+    async fn review(
+        &self,
+        path: &str,
+        handler: &Arc<dyn AnyHandler>,
+        request: &Request<Bytes>,
+    ) -> (Vec<u8>, CallVerdict) {
+        let body = request.body();
         let Review { meta, request } = match read(request) {
             Ok(review) => review,
             Err(response) => {
                 tracing::error!(path, error = response.status.message, "bad admission request");
-                return review::write(None, "", &response);
+                return (review::write(None, "", &response), CallVerdict::Errored);
             }
         };
         let uid = request.uid.clone();
-        let tracing = self.0.trace.is_on().then(|| (Instant::now(), begun(path, &request)));
+        let tracing = TracedCall::begin(&self.0.trace, path, body, &request);
         let span = tracing::info_span!(
             "webhook",
             path,
@@ -277,10 +316,8 @@ impl WebhookServer {
             }
             AdmissionResponse::errored(500, format!("panic: {} [recovered]", text_of(&*panic)))
         });
-        if let Some((began, call)) = tracing {
-            self.0
-                .trace
-                .record(|| TraceEvent::Webhook(answered(call, &response, began.elapsed())));
+        if let Some(tracing) = tracing {
+            tracing.end(&self.0.trace, &response);
         }
         span.in_scope(|| {
             tracing::debug!(
@@ -290,38 +327,7 @@ impl WebhookServer {
                 "answered"
             );
         });
-        review::write(Some(&meta), &uid, &response)
-    }
-}
-
-/// What is recorded of a call before its answer is known.
-fn begun(path: &str, request: &AdmissionRequest) -> WebhookCall {
-    let object = match (request.namespace.as_str(), request.name.as_str()) {
-        ("", name) => name.to_owned(),
-        (namespace, name) => format!("{namespace}/{name}"),
-    };
-    WebhookCall {
-        path: path.into(),
-        operation: request.operation.as_str().to_owned(),
-        kind: request.kind.kind.clone(),
-        object,
-        user: request.user_info.username.clone(),
-        allowed: false,
-        code: 0,
-        message: String::new(),
-        patched: 0,
-        took: Duration::ZERO,
-    }
-}
-
-fn answered(call: WebhookCall, response: &AdmissionResponse, took: Duration) -> WebhookCall {
-    WebhookCall {
-        allowed: response.allowed,
-        code: response.status.code,
-        message: response.status.message.clone(),
-        patched: response.patch.len(),
-        took,
-        ..call
+        (review::write(Some(&meta), &uid, &response), CallVerdict::of(&response))
     }
 }
 

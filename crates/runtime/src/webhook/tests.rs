@@ -45,6 +45,14 @@ fn apply(mut value: Value, operations: &[PatchOperation]) -> Value {
     value
 }
 
+/// The same by the function that the trace uses.
+fn applied(mut value: Value, operations: &[PatchOperation]) -> Value {
+    for operation in operations {
+        patch::apply(&mut value, operation).unwrap();
+    }
+    value
+}
+
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -80,6 +88,7 @@ proptest! {
     fn a_patch_makes_of_one_value_the_other(from in values(), to in values()) {
         let patch = PatchOperation::between(&from, &to);
         prop_assert_eq!(apply(from.clone(), &patch), to.clone());
+        prop_assert_eq!(applied(from.clone(), &patch), to.clone());
         prop_assert_eq!(patch.is_empty(), from == to);
     }
 
@@ -262,4 +271,42 @@ fn a_configuration_says_what_the_settings_say() {
             }],
         })
     );
+}
+
+#[test]
+fn operations_of_every_kind_are_done_and_those_that_do_not_fit_are_not() {
+    let text = |text: &str| text.to_owned();
+    let from = json!({ "spec": { "a/b": 1, "list": ["x"] } });
+    let operations = [
+        PatchOperation::Test {
+            path: text("/spec/a~1b"),
+            value: json!(1),
+        },
+        PatchOperation::Move {
+            from: text("/spec/a~1b"),
+            path: text("/spec/c"),
+        },
+        PatchOperation::Copy {
+            from: text("/spec/c"),
+            path: text("/spec/list/-"),
+        },
+        PatchOperation::add("/spec/list/0", "w"),
+    ];
+    assert_eq!(
+        applied(from.clone(), &operations),
+        json!({ "spec": { "c": 1, "list": ["w", "x", 1] } })
+    );
+    for wrong in [
+        PatchOperation::remove("/spec/none"),
+        PatchOperation::remove("/spec/list/1"),
+        PatchOperation::replace("/spec/none", 1),
+        PatchOperation::add("/spec/list/2", 1),
+        PatchOperation::add("/none/at", 1),
+        PatchOperation::Test {
+            path: text("/spec/a~1b"),
+            value: json!(2),
+        },
+    ] {
+        assert_eq!(patch::apply(&mut from.clone(), &wrong), None, "{wrong:?}");
+    }
 }

@@ -340,3 +340,66 @@ async fn the_last_reconciles_and_the_queues_are_seen_from_within() {
     stopper.stop();
     running.await.unwrap().unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_debug_page_has_queues_workers_caches_and_the_trace() {
+    let server = ApiServer::new(Options::new());
+    let user = Client::new(server.client(), Cache::default());
+    // One worker, which never ends with `slow`; all others wait behind it.
+    let manager = Manager::new().controller(Controller::of::<ConfigMap>().reconcile_with(|_| {
+        |request: Request| async move {
+            if request.name() == "slow" {
+                std::future::pending::<()>().await;
+            }
+            Ok(Action::done())
+        }
+    }));
+    let (page, manager) = (manager.debug_page(), manager.trace(Trace::bounded(1 << 20)));
+    let (stopper, stop) = Stopper::new();
+    let running = tokio::spawn(
+        manager
+            .graceful_shutdown(Duration::from_secs(1))
+            .run(server.client(), stop),
+    );
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let before = page.value().unwrap();
+    user.create(&config_map("slow")).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    user.create(&config_map("behind")).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let last = user.create(&config_map("last")).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+
+    let page = page.value().unwrap();
+    assert_eq!((&page["version"], &page["webhooks"]), (&json!(1), &json!([])));
+    let informer = &page["informers"][0];
+    let count = |page: &serde_json::Value| page["informers"][0]["objects"].as_u64().unwrap();
+    assert_eq!(count(&page), count(&before) + 3);
+    let bytes = |page: &serde_json::Value| page["informers"][0]["bytes"].as_u64().unwrap();
+    assert!(bytes(&page) > bytes(&before) + 300, "{page}");
+    let revision: u64 = last.metadata.resource_version.unwrap().parse().unwrap();
+    assert_eq!(informer["lastEvent"]["revision"], json!(revision));
+    assert!(informer["revision"].as_u64().unwrap() >= revision);
+    let seconds = |value: &serde_json::Value| value.as_f64().unwrap().round() as u64;
+    assert_eq!(seconds(&informer["lastEvent"]["secondsAgo"]), 3);
+    let controller = &page["controllers"][0];
+    assert_eq!((&controller["workers"], &controller["busy"]), (&json!(1), &json!(1)));
+    let running_now = &controller["running"];
+    assert_eq!(
+        (&running_now[0]["key"], &running_now[0]["again"]),
+        (&json!("default/slow"), &json!(false))
+    );
+    assert_eq!(seconds(&running_now[0]["forSeconds"]), 6);
+    let ready = &controller["ready"];
+    assert_eq!(
+        (&ready["count"], &ready["first"][0]["key"]),
+        (&json!(2), &json!("default/behind"))
+    );
+    assert_eq!(seconds(&ready["oldestSeconds"]), 5);
+    assert_eq!(controller["reconciles"]["success"], json!(count(&before)));
+    let records = page["trace"]["records"].as_u64().unwrap();
+    assert!(records > 4 * count(&before), "{page}");
+    stopper.stop();
+    // `slow` never ends.
+    assert!(running.await.unwrap().is_err());
+}

@@ -415,6 +415,8 @@ async fn other_processes_of_this_machine_read_the_trace_and_follow_it() {
         assert!(events.contains(&event), "{event}: {page}");
     }
     assert!(!page.to_string().contains("sesame") && !read.contains("sesame"));
+    let records: Vec<TraceRecord> = serde_json::from_value(page["records"].clone()).unwrap();
+    assert_eq!(serde_json::to_value(&records).unwrap(), page["records"]);
     for (head, code) in [
         (format!("GET {path} HTTP/1.1\r\nHost: evil.example.com"), 403),
         (format!("GET {path}/events HTTP/1.1\r\nHost: evil.example.com"), 403),

@@ -63,6 +63,7 @@ async fn the_server_calls_webhooks_of_a_replica_that_does_not_lead() {
         .webhook_certificates(shown, false)
         .leader_election(ElectionOptions::new("default", "lock"));
     let (ready, registry) = (manager.ready().clone(), manager.registry().clone());
+    let page = manager.debug_page();
     let (stopper, stop) = Stopper::new();
     let running = tokio::spawn(manager.run(server.client(), stop));
     eventually(|| async {
@@ -82,6 +83,15 @@ async fn the_server_calls_webhooks_of_a_replica_that_does_not_lead() {
     let made = objects.create(&PostParams::default(), &settings("a")).await.unwrap();
     assert_eq!(made.metadata.labels.unwrap()["seen"], "yes");
 
+    let shown = page.value().unwrap()["webhooks"][0].take();
+    assert_eq!(
+        (&shown["path"], &shown["inFlight"], &shown["calls"]),
+        (
+            &json!("/mutate--v1-configmap"),
+            &json!(0),
+            &json!({ "allowed": 1, "denied": 0, "errored": 0 })
+        )
+    );
     let text = registry.render();
     let webhook = "webhook=\"/mutate--v1-configmap\"";
     for line in [
