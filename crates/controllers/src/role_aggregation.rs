@@ -1,44 +1,64 @@
 //! Cluster roles that gather the rules of others: `admin`, `edit`, `view`, and what operators add to them.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use kubewright_apimachinery::rbac::aggregate;
-use kubewright_runtime::cache::Query;
+use kubewright_runtime::cache::{Event, Query};
 use kubewright_runtime::client::Client;
 use kubewright_runtime::controller::{Action, Controller, Predicate, Reconciler, Request, Result, Watch};
-use kubewright_runtime::object::Selector;
+use kubewright_runtime::object::{Kind, Selector};
 use kubewright_runtime::operator::Operator;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-/// The roles that gather the rules of others, under [`GATHERS`].
-const INDEX: &str = "gathers";
-const GATHERS: &str = "true";
-
-/// Adds the controller. What is looked at of most roles is their labels: there are dozens of them in every cluster.
+/// Adds the controller. Most roles are looked through for an aggregation rule, and not decoded: there are dozens of them in every cluster.
 pub(crate) fn add_to(operator: Operator) -> Operator {
+    let gathering = Arc::new(GatheringRoles::default());
+    let all = Arc::clone(&gathering);
     // Roles with an aggregation rule are reconciled at the start and at each resync anyway, so the others wake nothing then.
     let news = Predicate::new(|event| !event.is_background());
     let controller = Controller::of::<ClusterRole>()
         .named("clusterrole-aggregation-controller")
-        .of_when(Predicate::object::<ClusterRole>(gathers))
-        .watch(Watch::mapped_with::<ClusterRole, _>(|client: Client, _| gathering(client)).when(news))
+        .of_when(Predicate::new(move |event| gathering.observe(event)))
+        .watch(Watch::mapped_as(Kind::of::<ClusterRole>(), move |_: &IgnoredAny| all.requests()).when(news))
         .reconcile_with(|context| Roles {
             client: context.client(),
         });
-    operator.controller(controller).index::<ClusterRole>(INDEX, |role| {
-        let gathers = gathers(role).then(|| GATHERS.to_owned());
-        gathers.into_iter().collect()
-    })
+    operator.controller(controller)
 }
 
-fn gathers(role: &ClusterRole) -> bool {
-    role.aggregation_rule.is_some()
+/// What is looked at of every role.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnyRole {
+    aggregation_rule: Option<IgnoredAny>,
 }
 
-/// A role wakes all that gather: its labels may be what one of them looks for.
-async fn gathering(client: Client) -> Vec<Request> {
-    let query = Query::all().indexed(INDEX, GATHERS);
-    let roles = client.without_waiting().list::<ClusterRole>(&query).await;
-    let roles = roles.unwrap_or_default().into_iter();
-    roles.map(|role| role.key().clone().into()).collect()
+/// The roles that gather the rules of others. Every other role wakes all of them: its labels may be what one of them looks for.
+#[derive(Default)]
+struct GatheringRoles(Mutex<BTreeSet<Request>>);
+
+impl GatheringRoles {
+    /// Takes note of an event. Returns whether the role gathers.
+    fn observe(&self, event: &Event) -> bool {
+        let role = event.object().decode::<AnyRole>();
+        let gathers = role.is_ok_and(|role| role.aggregation_rule.is_some());
+        let request = Request::from(event.key().clone());
+        let mut roles = self.0.lock();
+        if gathers && !matches!(event, Event::Deleted { .. }) {
+            roles.insert(request);
+        } else {
+            roles.remove(&request);
+        }
+        gathers
+    }
+
+    fn requests(&self) -> Vec<Request> {
+        self.0.lock().iter().cloned().collect()
+    }
 }
 
 struct Roles {

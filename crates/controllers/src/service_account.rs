@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubewright_runtime::client::helpers::ignore_already_exists;
-use kubewright_runtime::controller::{Action, Controller};
+use kubewright_runtime::controller::{Action, Controller, Predicate, Watch};
 use kubewright_runtime::object::ObjectKey;
 
 use crate::support::creation::is_namespace_going;
@@ -14,14 +14,13 @@ const NAME: &str = "default";
 pub(crate) fn controller() -> Controller {
     Controller::of::<Namespace>()
         .named("serviceaccount-controller")
-        .watches::<ServiceAccount>(|account| {
-            let namespace = account.metadata.namespace.as_deref().unwrap_or_default();
-            let is_ours = account.metadata.name.as_deref() == Some(NAME);
-            is_ours
-                .then(|| ObjectKey::cluster(namespace).into())
-                .into_iter()
-                .collect()
-        })
+        .watch(
+            Watch::mapped::<ServiceAccount>(|account| {
+                let namespace = account.metadata.namespace.as_deref().unwrap_or_default();
+                vec![ObjectKey::cluster(namespace).into()]
+            })
+            .when(Predicate::new(|event| event.key().name() == NAME)),
+        )
         .reconcile_objects::<Namespace, _>(|context, namespace| async move {
             let key = ObjectKey::namespaced(namespace.key().name(), NAME);
             let client = context.client();

@@ -1,13 +1,18 @@
-//! What the server serves: every kind, and what can be done with it.
+//! What the server serves: every kind, and what can be done with it. Servers before 1.30 do not know the form in which one answer has
+//! all of it: they are asked version by version.
 
 use std::collections::BTreeSet;
 
 use http::Request;
 use kubewright_runtime::object::Kind;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-/// Groups, versions and resources in one answer.
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+use super::discovery_by_version::{self, NamedGroup};
+
+/// Groups, versions and resources in one answer, or the names of groups and versions alone.
+const AGGREGATED_OR_NAMES: &str =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
 /// A kind in its preferred version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,57 +66,71 @@ impl DiscoveredApi {
 #[error("what the server serves cannot be found out")]
 pub(crate) struct DiscoveryError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
+impl DiscoveryError {
+    /// Whether the server was reached, and answered with an error.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self.0.downcast_ref(), Some(kube::Error::Api(_)))
+    }
+}
+
+/// What a server answers: `items` with all, or names, `/api` those of versions and `/apis` those of groups.
 #[derive(Deserialize)]
-struct Groups {
+struct Answer {
+    items: Option<Vec<Group>>,
     #[serde(default)]
-    items: Vec<Group>,
+    versions: Vec<String>,
+    #[serde(default)]
+    groups: Vec<NamedGroup>,
 }
 
 #[derive(Deserialize)]
-struct Group {
+pub(super) struct Group {
     #[serde(default)]
-    metadata: Metadata,
+    pub(super) metadata: Metadata,
     #[serde(default)]
-    versions: Vec<Version>,
+    pub(super) versions: Vec<Version>,
 }
 
 #[derive(Default, Deserialize)]
-struct Metadata {
+pub(super) struct Metadata {
     #[serde(default)]
-    name: String,
+    pub(super) name: String,
 }
 
 #[derive(Deserialize)]
-struct Version {
+pub(super) struct Version {
     #[serde(rename = "version")]
-    name: String,
+    pub(super) name: String,
     #[serde(default)]
-    resources: Vec<Resource>,
+    pub(super) resources: Vec<Resource>,
     #[serde(default)]
-    freshness: String,
+    pub(super) freshness: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Resource {
+pub(super) struct Resource {
     #[serde(rename = "resource")]
-    plural: String,
+    pub(super) plural: String,
     #[serde(default)]
     #[serde(rename = "singularResource")]
-    singular: String,
+    pub(super) singular: String,
     #[serde(default)]
-    response_kind: Option<ResponseKind>,
+    pub(super) response_kind: Option<ResponseKind>,
     #[serde(default)]
-    scope: String,
+    pub(super) scope: String,
     #[serde(default)]
-    verbs: Vec<String>,
+    pub(super) verbs: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct ResponseKind {
+pub(super) struct ResponseKind {
     #[serde(default)]
-    kind: String,
+    pub(super) kind: String,
 }
+
+/// What is said of a version whose server does not answer.
+pub(super) const STALE: &str = "Stale";
 
 /// A resource in one of its versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +146,7 @@ pub(crate) struct ServedResource {
 pub(crate) async fn resources(kube: &kube::Client) -> Result<Vec<ServedResource>, DiscoveryError> {
     let mut served = Vec::new();
     for path in PATHS {
-        for group in groups(kube, path).await?.items {
+        for group in groups(kube, path).await? {
             for version in group.versions {
                 served.extend(version.resources.into_iter().map(|resource| ServedResource {
                     group: group.metadata.name.clone(),
@@ -143,10 +162,27 @@ pub(crate) async fn resources(kube: &kube::Client) -> Result<Vec<ServedResource>
 }
 
 /// Where groups are listed.
-const PATHS: [&str; 2] = ["/api", "/apis"];
+const PATHS: [&str; 2] = [CORE, GROUPS];
+/// Where the group without a name has its versions.
+pub(super) const CORE: &str = "/api";
+/// Where all other groups are.
+pub(super) const GROUPS: &str = "/apis";
 
-async fn groups(kube: &kube::Client, path: &str) -> Result<Groups, DiscoveryError> {
-    let request = Request::get(path).header("accept", AGGREGATED).body(Vec::new());
+async fn groups(kube: &kube::Client, path: &str) -> Result<Vec<Group>, DiscoveryError> {
+    let answer: Answer = get(kube, path, AGGREGATED_OR_NAMES).await?;
+    match answer.items {
+        Some(groups) => Ok(groups),
+        None if path == CORE => discovery_by_version::core(kube, answer.versions).await,
+        None => discovery_by_version::groups(kube, answer.groups).await,
+    }
+}
+
+pub(super) async fn get<T: DeserializeOwned>(
+    kube: &kube::Client,
+    path: &str,
+    accept: &str,
+) -> Result<T, DiscoveryError> {
+    let request = Request::get(path).header("accept", accept).body(Vec::new());
     let request = request.map_err(|error| DiscoveryError(error.into()))?;
     kube.request(request)
         .await
@@ -157,13 +193,13 @@ async fn groups(kube: &kube::Client, path: &str) -> Result<Groups, DiscoveryErro
 pub(crate) async fn served(kube: &kube::Client) -> Result<DiscoveredApi, DiscoveryError> {
     let mut served = DiscoveredApi::default();
     for path in PATHS {
-        for group in groups(kube, path).await?.items {
+        for group in groups(kube, path).await? {
             // Of what another group has nothing is known yet.
             let first = served.kinds.len();
             for version in group.versions {
                 let name = format!("{}.{}", version.name, group.metadata.name);
                 served.versions.insert(name);
-                if version.freshness == "Stale" {
+                if version.freshness == STALE {
                     let name = format!("{}/{}", group.metadata.name, version.name);
                     served.stale.insert(name);
                     continue;
@@ -186,4 +222,65 @@ pub(crate) async fn served(kube: &kube::Client) -> Result<DiscoveredApi, Discove
         }
     }
     Ok(served)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::header::{ACCEPT, HeaderValue};
+    use http::{Response, StatusCode};
+    use kube::client::Body;
+    use kubewright_apiserver::{ApiServer, Options};
+
+    use super::*;
+
+    /// A server as those before 1.30 are: of what a client takes they know plain JSON alone, and one of its groups is not answered.
+    fn old(server: &ApiServer, silent: &'static str) -> kube::Client {
+        let through = server.client();
+        let service = tower::service_fn(move |mut request: Request<Body>| {
+            let through = through.clone();
+            async move {
+                if request.uri().path() == silent {
+                    let mut response = Response::new(Body::empty());
+                    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                    return Ok(response);
+                }
+                let accept = request
+                    .headers()
+                    .get(ACCEPT)
+                    .map_or("", |accept| accept.to_str().unwrap());
+                assert!(
+                    accept.split(',').any(|form| form == "application/json"),
+                    "406: {accept}"
+                );
+                request
+                    .headers_mut()
+                    .insert(ACCEPT, HeaderValue::from_static("application/json"));
+                through.send(request).await
+            }
+        });
+        kube::Client::new(service, "default")
+    }
+
+    #[tokio::test]
+    async fn an_old_server_tells_the_same_version_by_version() {
+        let server = ApiServer::new(Options::new());
+        let new = served(&server.client()).await.unwrap();
+        assert!(new.kinds.len() > 50 && new.stale.is_empty());
+        let old = old(&server, "");
+        assert_eq!(served(&old).await.unwrap(), new);
+        assert_eq!(
+            resources(&old).await.unwrap(),
+            resources(&server.client()).await.unwrap()
+        );
+    }
+
+    #[tokio::test]
+    async fn a_version_that_is_not_answered_is_stale_and_the_others_are_known() {
+        let server = ApiServer::new(Options::new());
+        let found = served(&old(&server, "/apis/batch/v1")).await.unwrap();
+        assert_eq!(found.stale, BTreeSet::from(["batch/v1".to_owned()]));
+        let all = served(&server.client()).await.unwrap();
+        let others = all.kinds.iter().filter(|kind| kind.kind.group() != "batch");
+        assert!(others.eq(found.kinds.iter()));
+    }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod claim;
 pub(crate) mod creation;
 pub(crate) mod discovery;
+mod discovery_by_version;
 pub(crate) mod events;
 pub(crate) mod index;
 pub(crate) mod labels;
