@@ -24,6 +24,9 @@ struct Arguments {
     /// How many there are between that and the second look; these are timed.
     #[arg(long, default_value_t = 5000)]
     many: usize,
+    /// One scenario alone.
+    #[arg(long)]
+    only: Option<Scenario>,
     /// How many threads run scenarios at the same time.
     #[arg(long, default_value_t = 2)]
     threads: usize,
@@ -58,7 +61,11 @@ fn bench(arguments: &Arguments) -> Result<(), Failure> {
     );
     println!("| | runs | a second | processor time of a run | memory after {few} | and after all |");
     println!("|---|---:|---:|---:|---:|---:|");
-    for scenario in [Scenario::WithControllers, Scenario::WithoutControllers] {
+    let all = [Scenario::WithControllers, Scenario::WithoutControllers];
+    for scenario in all
+        .into_iter()
+        .filter(|scenario| arguments.only.is_none_or(|only| only == *scenario))
+    {
         let measured = measure(scenario, arguments)?;
         let megabytes = |bytes: u64| bytes as f64 / 1e6;
         let runs = measured.runs as f64;

@@ -10,7 +10,7 @@ use markdown_view::api::v1::{MarkdownView, MarkdownViewSpec};
 use crate::Failure;
 
 /// What runs beside the operator.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Scenario {
     /// All of Kubernetes' own controllers.
     WithControllers,

@@ -19,10 +19,8 @@ use tokio::time::Instant;
 use crate::Error;
 use crate::control_plane::ControlPlane;
 use crate::env::live;
-use crate::install::Installation;
+use crate::install::{Installation, SERVICE_PORT};
 
-/// The port that the `APIServices` of an installation name.
-const PORT: u16 = 443;
 /// How long the API server may take to find the API.
 const AVAILABLE: Duration = Duration::from_secs(20);
 
@@ -55,7 +53,7 @@ pub(crate) async fn start(
         ControlPlane::Embedded(_) => {
             let service = extension.in_process(kube).await.map_err(|error| failed(&*error))?;
             let server = control_plane.server().ok_or_else(|| failed("there is no server"))?;
-            server.serve_service_with(namespace, &installation.extension_service, PORT, service);
+            server.serve_service_with(namespace, &installation.extension_service, SERVICE_PORT, service);
         }
         ControlPlane::Binaries(_) => {
             let port = listen(extension, kube, installation, stop, &mut services).await?;
@@ -179,7 +177,8 @@ async fn available(client: &Client, services: &[Value]) -> Result<(), Error> {
 
 /// Whether a version is served and discovered; the error says what is missing.
 async fn discovered(client: &Client, group: &str, version: &str) -> Result<(), String> {
-    const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    // Servers before 1.30 have a list of names instead.
+    const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
     let request = |path: &str, accept: &str| {
         let request = http::Request::get(path)
             .header(http::header::ACCEPT, accept)
@@ -194,16 +193,26 @@ async fn discovered(client: &Client, group: &str, version: &str) -> Result<(), S
         .request(request("/apis", AGGREGATED)?)
         .await
         .map_err(|error| error.to_string())?;
-    let groups = found["items"].as_array().into_iter().flatten();
-    let mut versions = groups
-        .filter(|item| item["metadata"]["name"] == group)
-        .flat_map(|item| item["versions"].as_array().into_iter().flatten());
-    let is_there = |listed: &Value| listed["version"] == version && listed["resources"].is_array();
-    if versions.any(is_there) {
+    if lists(&found, group, version) {
         Ok(())
     } else {
         Err("discovery does not list its kinds".to_owned())
     }
+}
+
+/// Whether discovery has a version, in either of its forms.
+fn lists(discovery: &Value, group: &str, version: &str) -> bool {
+    let listed = |list: &str| discovery[list].as_array().into_iter().flatten();
+    let versions_of = |item: &'_ Value| item["versions"].as_array().cloned().unwrap_or_default();
+    let with_kinds = listed("items")
+        .filter(|item| item["metadata"]["name"] == group)
+        .flat_map(versions_of)
+        .any(|listed| listed["version"] == version && listed["resources"].is_array());
+    let by_name = listed("groups")
+        .filter(|item| item["name"] == group)
+        .flat_map(versions_of)
+        .any(|listed| listed["version"] == version);
+    with_kinds || by_name
 }
 
 fn failed(error: &(impl std::fmt::Display + ?Sized)) -> Error {

@@ -19,6 +19,8 @@ use crate::Error;
 
 /// The image of the manager's Deployment, which is not installed.
 const IMAGE: &str = "controller:latest";
+/// The port of an operator's Services, which webhook configurations and `APIServices` name.
+pub(crate) const SERVICE_PORT: u16 = 443;
 /// How long a new kind may take to be served.
 const SERVED: Duration = Duration::from_secs(10);
 
@@ -164,8 +166,8 @@ pub(crate) async fn install(objects: &[Value], client: &Client, is_shared: bool)
     Ok(())
 }
 
-/// Waits until the kinds that were installed are served. The embedded server serves them at once; others need a moment and do
-/// not say when it is over.
+/// Waits until the kinds that were installed are served, and discovery tells of them. The embedded server has both at once; others need
+/// a moment for each and do not say when it is over.
 pub(crate) async fn served(objects: &[Value], client: &Client) -> Result<(), Error> {
     let deadline = Instant::now() + SERVED;
     for definition in objects
@@ -179,13 +181,14 @@ pub(crate) async fn served(objects: &[Value], client: &Client) -> Result<(), Err
         );
         let versions = spec["versions"].as_array().into_iter().flatten();
         for version in versions.filter(|version| version["served"] == true) {
-            let path = format!(
-                "/apis/{group}/{}/{plural}?limit=1",
-                version["name"].as_str().unwrap_or_default()
-            );
-            while !answers(client, &path).await {
+            let path = format!("/apis/{group}/{}", version["name"].as_str().unwrap_or_default());
+            while !(answers(client, &format!("{path}/{plural}?limit=1")).await
+                && discovered(client, &path, plural).await)
+            {
                 if Instant::now() > deadline {
-                    return Err(Error::ControlPlane(format!("{path} is not served after {SERVED:?}")));
+                    return Err(Error::ControlPlane(format!(
+                        "{path}/{plural} is not served after {SERVED:?}"
+                    )));
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -240,4 +243,15 @@ async fn answers(client: &Client, path: &str) -> bool {
         Err(kube::Error::Api(status)) => status.code != 404,
         _ => true,
     }
+}
+
+/// Whether a group version lists a resource.
+async fn discovered(client: &Client, path: &str, plural: &str) -> bool {
+    let Ok(request) = http::Request::get(path).body(Vec::new()) else {
+        return true;
+    };
+    let listed: Result<Value, _> = client.kube().request(request).await;
+    let listed = listed.unwrap_or_default();
+    let mut resources = listed["resources"].as_array().into_iter().flatten();
+    resources.any(|resource| resource["name"] == plural)
 }

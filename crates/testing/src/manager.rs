@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use crate::Error;
 use crate::control_plane::ControlPlane;
 use crate::extension::{self, RunningExtension};
-use crate::install::{Installation, webhooks_known};
+use crate::install::{Installation, SERVICE_PORT, webhooks_known};
 use crate::settle::Delayed;
 use crate::traffic::{Traffic, WebhookGate};
 
@@ -165,29 +165,27 @@ impl RunningManager {
         self.task.abort();
     }
 
-    /// What waits in its queues for a later time because it failed: controller, key, failures, seconds until it is due.
+    /// What waits in its queues for a later time because it failed.
     pub(crate) fn delayed(&self) -> Vec<Delayed> {
-        let page = self.page.value().unwrap_or_default();
-        let controllers = page["controllers"].as_array().cloned().unwrap_or_default();
-        let mut delayed = Vec::new();
-        for controller in &controllers {
-            let waiting = controller["waiting"]["first"].as_array().into_iter().flatten();
-            for entry in waiting.filter(|entry| entry["failures"].as_u64() > Some(0)) {
-                let name = controller["name"].as_str().unwrap_or_default();
-                let key = entry["key"].as_str().unwrap_or_default();
-                delayed.push(Delayed {
-                    controller: name.to_owned(),
-                    key: key.to_owned(),
-                    failures: entry["failures"].as_u64().unwrap_or_default(),
-                    due: Duration::from_secs_f64(entry["dueInSeconds"].as_f64().unwrap_or_default().max(0.0)),
-                    error: self.last_error(name, key),
-                });
+        let delayed = self.page.retries().into_iter().map(|retry| {
+            let key = retry.request.to_string();
+            Delayed {
+                error: self.last_error(&retry.controller, &key),
+                controller: retry.controller,
+                key,
+                failures: u64::from(retry.failures),
+                due: retry.due_in,
             }
-        }
-        delayed
+        });
+        delayed.collect()
     }
 
     fn last_error(&self, controller: &str, key: &str) -> Option<String> {
+        // A controller that never failed only asked to be called again; its part of the trace is not looked through.
+        let mut stats = self.stats.iter().filter(|(name, _)| name == controller);
+        if stats.all(|(_, stats)| stats.snapshot().errors == 0) {
+            return None;
+        }
         let records = self.trace.records();
         records.iter().rev().find_map(|record| match &record.event {
             TraceEvent::Ended {
@@ -324,12 +322,12 @@ impl Hooks {
         } = self;
         let hooks = operator.webhook_server(&context.client)?;
         let answer = hooks.service();
-        server.handle_service(&namespace, &service, 443, move |request| {
+        server.handle_service(&namespace, &service, SERVICE_PORT, move |request| {
             gate.clone().call(answer(request))
         });
         let _ = send_client.send(context.client.clone());
         context.stop.stopped().await;
-        server.forget_service(&namespace, &service, 443);
+        server.forget_service(&namespace, &service, SERVICE_PORT);
         Ok(())
     }
 }

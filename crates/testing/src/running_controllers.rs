@@ -66,15 +66,7 @@ impl RunningControllers {
 
     /// How long until the first failed reconcile is tried again.
     pub(crate) fn next_retry(&self) -> Option<Duration> {
-        let page = self.page.value()?;
-        let controllers = page["controllers"].as_array()?;
-        let waiting = controllers
-            .iter()
-            .filter_map(|controller| controller["waiting"]["first"].as_array());
-        let failed = waiting.flatten().filter(|entry| entry["failures"].as_u64() > Some(0));
-        let seconds = failed.filter_map(|entry| entry["dueInSeconds"].as_f64());
-        let first = seconds.min_by(f64::total_cmp)?;
-        Some(Duration::try_from_secs_f64(first.max(0.0)).unwrap_or(Duration::MAX))
+        self.page.retries().iter().map(|retry| retry.due_in).min()
     }
 }
 

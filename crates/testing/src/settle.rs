@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::fail::or_fail;
 use crate::manager::RunningManager;
 use crate::running_controllers::RunningControllers;
-use crate::{Error, TestEnv, report, time};
+use crate::{Error, Metrics, TestEnv, report, time};
 
 /// Shorter than any period of a controller. A paused clock advances by it only when nothing is left to do.
 const MOMENT: Duration = Duration::from_millis(1);
@@ -215,8 +215,9 @@ impl TestEnv {
         if !time::is_paused() {
             return Ok(());
         }
-        let metrics = self.metrics();
-        let late = metrics.series("kubewright_read_your_writes_timeouts_total");
+        let family = "kubewright_read_your_writes_timeouts_total";
+        let text = self.with_manager(|manager| manager.registry.render_family(family));
+        let late = Metrics::parse(&text.unwrap_or_default()).series(family);
         match late.first() {
             None => Ok(()),
             Some((kind, count)) => Err(Error::Unmet(format!(

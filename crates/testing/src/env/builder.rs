@@ -86,6 +86,8 @@ pub(crate) struct Resumed {
     pub(crate) operator_clock: Clock,
     /// Whether there is a second replica, which waits for the lease.
     pub(crate) replicated: bool,
+    /// Whether the operator is installed and not run.
+    pub(crate) is_idle: bool,
 }
 
 impl Builder {
@@ -288,6 +290,7 @@ impl Builder {
     async fn try_start_at(self, at: CallSite) -> Result<TestEnv, Error> {
         let mode = self.mode.clone().unwrap_or_else(Mode::from_environment);
         let extra = self.files()?;
+        let is_idle = self.resumed.as_ref().is_some_and(|resumed| resumed.is_idle);
         let (resumed, traffic, known, starts, renewed) = match self.resumed {
             Some(resumed) => (
                 Some((Embedded::of(resumed.server).rewriting(resumed.rewrite), resumed.clock)),
@@ -369,7 +372,7 @@ impl Builder {
             starts: AtomicU64::new(starts),
             external: self.external,
         };
-        if env.operator.is_some() {
+        if env.operator.is_some() && !is_idle {
             env.try_start_manager().await?;
         }
         if env.settings.replicated {

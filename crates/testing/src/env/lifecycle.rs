@@ -9,6 +9,7 @@ use kubewright_runtime::mapper::RestMapper;
 use super::{TestEnv, clean, live, trace};
 use crate::control_plane::{ControlPlane, Embedded};
 use crate::fail::{fail, or_fail};
+use crate::install::SERVICE_PORT;
 use crate::manager::{ManagerInputs, RunningManager};
 use crate::running_controllers::RunningControllers;
 use crate::traffic::Traffic;
@@ -44,6 +45,20 @@ impl TestEnv {
         }
         let running = self.new_manager().await?;
         *self.manager.lock() = Some(running);
+        Ok(())
+    }
+
+    /// Has the server read the roles and bindings that it decides about the operator by: its forks begin with what it has read.
+    pub(crate) async fn read_roles(&self) -> Result<(), Error> {
+        if let Some(installation) = &self.installation {
+            let (namespace, account) = (&installation.namespace, &installation.account);
+            let kube = self
+                .control_plane()?
+                .account(namespace, account, &Traffic::new())
+                .await?;
+            let versions = kube.apiserver_version().await;
+            versions.map_err(|error| Error::kube("/version", error))?;
+        }
         Ok(())
     }
 
@@ -213,12 +228,23 @@ impl TestEnv {
         self.stop_manager().await;
         self.write_audit();
         if let Some(control_plane) = self.control_plane.take() {
+            self.forget_services(&control_plane);
             if let ControlPlane::Existing(_) = &control_plane {
                 clean::remove(&self.client, &self.namespace, self.installed()).await;
             }
             control_plane.stop().await;
         }
         self.verify();
+    }
+
+    /// The embedded server holds what answers for the operator's Services, and that holds clients of the server: without this, neither
+    /// would ever be freed.
+    fn forget_services(&self, control_plane: &ControlPlane) {
+        if let (Some(server), Some(installation)) = (control_plane.server(), &self.installation) {
+            for service in [&installation.webhook_service, &installation.extension_service] {
+                server.forget_service(&installation.namespace, service, SERVICE_PORT);
+            }
+        }
     }
 
     fn installed(&self) -> impl Iterator<Item = &serde_json::Value> {
@@ -259,6 +285,7 @@ impl Drop for TestEnv {
         drop(self.controllers.lock().take());
         drop(self.manager.lock().take());
         drop(self.standby.lock().take());
+        self.forget_services(&control_plane);
         self.write_audit();
         if let ControlPlane::Existing(existing) = &control_plane {
             clean::remove_later(existing.config(), &self.namespace, self.installed());

@@ -1,6 +1,6 @@
 //! Objects without what no two runs share: uids, revisions, times, generated names and addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use serde_json::{Map, Value};
@@ -31,9 +31,9 @@ const COUNTERS: [&str; 2] = [
 
 /// What the names of a cluster become.
 #[derive(Default)]
-struct Names {
+struct Names<'c> {
     /// By uid.
-    owners: BTreeMap<String, String>,
+    owners: HashMap<&'c str, (&'c ObjectName, &'c Value)>,
     /// Generated names.
     generated: BTreeMap<String, String>,
 }
@@ -116,14 +116,17 @@ fn prefix(object: &Value) -> Option<&str> {
     (!prefix.is_empty() && name.starts_with(prefix)).then_some(prefix)
 }
 
-impl Names {
-    fn of(cluster: &Cluster) -> Self {
+impl<'c> Names<'c> {
+    fn of(cluster: &'c Cluster) -> Self {
         let mut names = Names::default();
-        for object in cluster.objects().values() {
+        for (name, object) in cluster.objects() {
             if let Some(prefix) = prefix(object) {
                 names
                     .generated
                     .insert(own_name(object).to_owned(), format!("{prefix}*"));
+            }
+            if let Some(uid) = object["metadata"]["uid"].as_str() {
+                names.owners.insert(uid, (name, object));
             }
         }
         // What is named after something with a generated name has one, too: an EndpointSlice after its Service.
@@ -133,14 +136,6 @@ impl Names {
             .map(|(name, shown)| (name.clone(), names.without_generated(shown)))
             .collect();
         names.generated = shown.into_iter().collect();
-        for (name, object) in cluster.objects() {
-            if let Some(uid) = object["metadata"]["uid"].as_str() {
-                let shown = names.shown(name, object);
-                names
-                    .owners
-                    .insert(uid.to_owned(), format!("<uid of {}/{shown}>", name.resource));
-            }
-        }
         names
     }
 
@@ -215,15 +210,18 @@ impl Names {
     }
 
     fn text(&self, text: &str) -> String {
-        if let Some(name) = self.generated.get(text).or_else(|| self.owners.get(text)) {
+        if let Some(name) = self.generated.get(text) {
             return name.clone();
+        }
+        if is_uid(text) {
+            return match self.owners.get(text) {
+                Some((name, object)) => format!("<uid of {}/{}>", name.resource, self.shown(name, object)),
+                None => "<uid of nothing that is there>".to_owned(),
+            };
         }
         let without = self.without_generated(text);
         if without != text {
             return without;
-        }
-        if is_uid(text) {
-            return "<uid of nothing that is there>".to_owned();
         }
         if is_time(text) {
             return "<time>".to_owned();
@@ -231,7 +229,7 @@ impl Names {
         if is_address(text) {
             return "<address>".to_owned();
         }
-        text.to_owned()
+        without
     }
 }
 

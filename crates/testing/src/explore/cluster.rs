@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kubewright_apiserver::{ApiServer, StoredChange};
+use kubewright_apiserver::{ApiServer, StoredChange, StoredObject};
 use kubewright_runtime::object::{Kind, Object};
 use serde_json::Value;
 
@@ -20,18 +20,18 @@ pub(super) fn is_followed(group: &str, resource: &str) -> bool {
 pub struct Cluster {
     namespace: String,
     revision: u64,
-    objects: BTreeMap<ObjectName, Arc<Value>>,
+    objects: BTreeMap<ObjectName, StoredObject>,
     /// What there was before the first step.
-    base: Arc<BTreeMap<ObjectName, Arc<Value>>>,
+    base: Arc<BTreeMap<ObjectName, StoredObject>>,
 }
 
 /// One write to a cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Followed {
     pub(super) name: ObjectName,
-    pub(super) before: Option<Arc<Value>>,
+    pub(super) before: Option<StoredObject>,
     /// `None`: it is gone.
-    pub(super) after: Option<Arc<Value>>,
+    pub(super) after: Option<StoredObject>,
 }
 
 impl Cluster {
@@ -74,7 +74,7 @@ impl Cluster {
     pub(super) fn changed(&self) -> impl Iterator<Item = (&ObjectName, &Value, Option<&Value>)> {
         self.objects.iter().filter_map(|(name, object)| {
             let before = self.base.get(name);
-            let is_unchanged = before.is_some_and(|before| Arc::ptr_eq(before, object));
+            let is_unchanged = before.is_some_and(|before| before.is_same(object));
             (!is_unchanged).then_some((name, &**object, before.map(|before| &**before)))
         })
     }
@@ -84,7 +84,7 @@ impl Cluster {
         self.base.keys().filter(|name| !self.objects.contains_key(*name))
     }
 
-    pub(super) fn objects(&self) -> &BTreeMap<ObjectName, Arc<Value>> {
+    pub(super) fn objects(&self) -> &BTreeMap<ObjectName, StoredObject> {
         &self.objects
     }
 
@@ -98,20 +98,18 @@ impl Cluster {
 
     fn apply(&mut self, change: StoredChange) -> Followed {
         self.revision = change.revision;
-        let metadata = &change.object["metadata"];
-        let text = |field: &str| metadata[field].as_str().unwrap_or_default();
-        let name = match text("namespace") {
-            "" => text("name").to_owned(),
-            namespace if namespace == self.namespace => text("name").to_owned(),
-            namespace => format!("{namespace}:{}", text("name")),
+        let own = change.object.name();
+        let name = match change.object.namespace() {
+            Some(namespace) if namespace != self.namespace => format!("{namespace}:{own}"),
+            _ => own.to_owned(),
         };
         let name = ObjectName {
             resource: resource_name(&change.group, &change.resource),
             name,
         };
-        let after = (!change.deleted).then(|| Arc::new(change.object));
+        let after = (!change.deleted).then_some(change.object);
         let before = match &after {
-            Some(object) => self.objects.insert(name.clone(), Arc::clone(object)),
+            Some(object) => self.objects.insert(name.clone(), object.clone()),
             None => self.objects.remove(&name),
         };
         Followed { name, before, after }

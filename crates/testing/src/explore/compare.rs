@@ -1,14 +1,17 @@
 //! Where a run is not as the reference.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::canonical::State;
 use super::observation::{Boundary, Observation};
+use super::plan::ObjectName;
 
 /// How many fields of an object are shown.
 const MOST_FIELDS: usize = 6;
+/// How many objects of one generated name are told apart.
+const MOST_OF_A_FAMILY: usize = 5;
 /// How many characters of a value are shown.
 const LONGEST: usize = 100;
 
@@ -57,7 +60,12 @@ fn boundaries(step: usize, expected: &Boundary, boundary: &Boundary) -> Vec<Diff
 pub(super) fn states(step: usize, expected: &State, state: &State) -> Vec<Difference> {
     let names: BTreeSet<_> = expected.keys().chain(state.keys()).collect();
     let mut found = Vec::new();
+    let mut left_out: BTreeMap<ObjectName, usize> = BTreeMap::new();
     for name in names {
+        if let Some(last) = last_told_of(name) {
+            *left_out.entry(last).or_default() += usize::from(expected.get(name) != state.get(name));
+            continue;
+        }
         match (expected.get(name), state.get(name)) {
             // What was there before the first step, and was deleted here or there.
             (Some(Value::Null), None) => found.push(Difference::new(
@@ -82,7 +90,26 @@ pub(super) fn states(step: usize, expected: &State, state: &State) -> Vec<Differ
             _ => {}
         }
     }
+    for (last, count) in left_out.into_iter().filter(|(_, count)| *count > 0) {
+        let last = last.to_string();
+        let told = found.iter_mut().rfind(|difference| difference.name.ends_with(&last));
+        if let Some(told) = told {
+            told.details.push(format!("… and {count} more like it"));
+        }
+    }
     found
+}
+
+/// Of many objects with generated names the first ones are told: the last of these, for one that is not. They are numbered in the
+/// order of their contents, so that those behind them differ as they do.
+fn last_told_of(name: &ObjectName) -> Option<ObjectName> {
+    let family = name.name.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let number: usize = name.name[family.len()..].parse().ok()?;
+    let is_generated = family.ends_with(['*', '>']);
+    (is_generated && number > MOST_OF_A_FAMILY).then(|| ObjectName {
+        resource: name.resource.clone(),
+        name: format!("{family}{MOST_OF_A_FAMILY}"),
+    })
 }
 
 /// The fields in which two objects differ, with both values.
@@ -143,7 +170,6 @@ fn shortened(value: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::super::plan::ObjectName;
     use super::*;
 
     #[test]
@@ -165,5 +191,27 @@ mod tests {
             ]
         );
         assert_eq!(found[0].details, [r#"data.x: "2" and not "1""#]);
+    }
+
+    #[test]
+    fn of_many_objects_with_generated_names_a_few_are_told() {
+        let services = |count: usize| {
+            let name = |number: usize| ObjectName {
+                resource: "services".to_owned(),
+                name: if number == 1 {
+                    "web-*".to_owned()
+                } else {
+                    format!("web-*{number}")
+                },
+            };
+            (1..=count).map(|number| (name(number), json!({}))).collect::<State>()
+        };
+        let found = states(0, &services(1), &services(300));
+        let names: Vec<_> = found.iter().map(|difference| difference.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [2, 3, 4, 5].map(|number| format!("unexpected services/web-*{number}"))
+        );
+        assert_eq!(found[3].details, ["{}", "… and 295 more like it"]);
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_runtime::operator::Operator;
 
+use super::base::Base;
 use super::class::Class;
 use super::cluster::Cluster;
 use super::command::Wanted;
@@ -33,6 +34,7 @@ pub fn explore(operator: impl Fn() -> Operator + Send + Sync + 'static) -> Explo
             steps: Vec::new(),
             invariants: Vec::new(),
             seed: 0,
+            base: Base::default(),
         },
         classes: Class::ALL.to_vec(),
         accepted: Vec::new(),

@@ -50,6 +50,7 @@
 //! # }
 //! ```
 
+mod base;
 mod canonical;
 mod checks;
 mod class;
@@ -68,6 +69,7 @@ mod progress;
 mod repeat;
 mod report;
 mod rest;
+mod results;
 mod rule_values;
 mod run;
 mod samples;

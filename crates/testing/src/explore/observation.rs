@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::{ApiServer, StoredObject};
+use kubewright_runtime::object::{Kind, ObjectKey};
 use kubewright_runtime::trace::{Change, TraceRecord};
 use serde_json::Value;
 
@@ -91,15 +92,6 @@ impl Observation {
         begun.checked_sub(1).map(|at| self.first + at)
     }
 
-    /// Forgets all but that it was a run.
-    pub(super) fn forget(&mut self) {
-        *self = Observation {
-            first: self.first,
-            reached: self.reached,
-            ..Observation::default()
-        };
-    }
-
     /// The boundary after a step, by the step's number.
     pub(super) fn after(&self, step: usize) -> Option<&Boundary> {
         self.boundaries.get(step.checked_sub(self.first)?)
@@ -111,13 +103,9 @@ impl Observation {
 pub(super) struct ClusterChange {
     pub(super) revision: u64,
     pub(super) name: ObjectName,
-    pub(super) group: String,
-    pub(super) kind: String,
-    /// `namespace/name`.
-    pub(super) key: String,
     pub(super) what: Change,
-    /// Who wrote it, if that is known.
-    pub(super) by: Option<String>,
+    /// The object after it, or what it was last.
+    object: Option<StoredObject>,
 }
 
 impl ClusterChange {
@@ -127,31 +115,30 @@ impl ClusterChange {
             (None, Some(_)) => Change::Created,
             (Some(_), Some(_)) => Change::Updated,
         };
-        let none = Value::Null;
-        let object = followed
-            .after
-            .as_deref()
-            .or(followed.before.as_deref())
-            .unwrap_or(&none);
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let version = text(&object["apiVersion"]);
-        let (namespace, name) = (
-            text(&object["metadata"]["namespace"]),
-            text(&object["metadata"]["name"]),
-        );
         ClusterChange {
             revision,
             name: followed.name.clone(),
-            group: version.split_once('/').map_or("", |(group, _)| group).to_owned(),
-            kind: text(&object["kind"]),
-            key: if namespace.is_empty() {
-                name
-            } else {
-                format!("{namespace}/{name}")
-            },
             what,
-            by: followed.after.as_deref().and_then(newest_manager),
+            object: followed.after.clone().or_else(|| followed.before.clone()),
         }
+    }
+
+    /// Whether it is a change of this object.
+    pub(super) fn is_of(&self, kind: &Kind, key: &ObjectKey) -> bool {
+        let group = self.name.resource.split_once('.').map_or("", |(_, group)| group);
+        self.object.as_ref().is_some_and(|object| {
+            object.kind() == kind.kind()
+                && group == kind.group()
+                && (object.namespace(), object.name()) == (key.namespace(), key.name())
+        })
+    }
+
+    /// Who wrote it, if that is known.
+    pub(super) fn by(&self) -> Option<&str> {
+        self.object
+            .as_ref()
+            .filter(|_| !self.is_gone())
+            .and_then(newest_manager)
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -160,12 +147,10 @@ impl ClusterChange {
 }
 
 /// Who wrote an object last.
-fn newest_manager(object: &Value) -> Option<String> {
+fn newest_manager(object: &StoredObject) -> Option<&str> {
     let entries = object["metadata"]["managedFields"].as_array()?;
-    let newest = entries
-        .iter()
-        .max_by_key(|entry| entry["time"].as_str().unwrap_or_default().to_owned())?;
-    newest["manager"].as_str().map(str::to_owned)
+    let newest = entries.iter().max_by_key(|entry| entry["time"].as_str())?;
+    newest["manager"].as_str()
 }
 
 /// Who made which objects.
@@ -177,8 +162,8 @@ pub(super) struct Ledger {
     made: BTreeSet<ObjectName>,
     /// Whose status the operator wrote.
     statuses: BTreeSet<ObjectName>,
-    /// The metadata with which objects were created.
-    created: BTreeMap<ObjectName, Value>,
+    /// Objects as they were created.
+    created: BTreeMap<ObjectName, StoredObject>,
     had_owners: bool,
 }
 
@@ -214,17 +199,20 @@ impl Ledger {
     }
 
     /// Learns how an object was when it was created.
-    pub(super) fn learn_created(&mut self, name: &ObjectName, object: &Value) {
-        self.created.insert(name.clone(), object["metadata"].clone());
+    pub(super) fn learn_created(&mut self, name: &ObjectName, object: &StoredObject) {
+        self.created.insert(name.clone(), object.clone());
     }
 
-    /// The metadata with which an object was created.
-    pub(super) fn created(&self, name: &ObjectName) -> Option<&Value> {
+    /// An object as it was created.
+    pub(super) fn created(&self, name: &ObjectName) -> Option<&StoredObject> {
         self.created.get(name)
     }
 
     /// What the steps made.
-    pub(super) fn owners<'a>(&'a self, cluster: &'a Cluster) -> impl Iterator<Item = (&'a ObjectName, &'a Arc<Value>)> {
+    pub(super) fn owners<'a>(
+        &'a self,
+        cluster: &'a Cluster,
+    ) -> impl Iterator<Item = (&'a ObjectName, &'a StoredObject)> {
         let objects = cluster.objects().iter();
         objects.filter(|(name, object)| !self.before.contains(name) && is_of_the_test(object))
     }

@@ -180,8 +180,7 @@ mod tests {
         let finding = Finding {
             plan: Some(plan.clone()),
             difference: Difference::new(0, format!("missing configmaps/{hostile}"), vec![hostile.to_owned()]),
-            writes: Vec::new(),
-            story: vec![hostile.to_owned()],
+            story: vec![hostile.to_owned()].into(),
             others: 0,
         };
         let search = Search {

@@ -8,28 +8,48 @@ use crate::traffic::JournaledWrite;
 
 /// Where two runs of the same seed parted, if they did.
 pub(super) fn parted(one: &Observation, other: &Observation) -> Option<Vec<String>> {
-    let writes = |run: &Observation| run.writes.iter().map(write).collect();
-    if let Some(parted) = first_difference("write", writes(one), writes(other)) {
-        return Some(parted);
+    let writes = first_difference(&one.writes, &other.writes, is_same_write);
+    if let Some((at, pair)) = writes {
+        return Some(told("write", at, pair.map(|found| found.map(write))));
     }
-    for (step, (one, other)) in one.boundaries.iter().zip(&other.boundaries).enumerate() {
+    let boundaries = one.boundaries.iter().zip(&other.boundaries).enumerate();
+    for (step, (one, other)) in boundaries.filter(|(_, (one, other))| one.state != other.state) {
         if let Some(first) = compare::states(step, &one.state, &other.state).into_iter().next() {
             let mut lines = vec![first.name];
             lines.extend(first.details);
             return Some(lines);
         }
     }
-    let trace = |run: &Observation| run.trace.iter().filter_map(|record| event(record)).collect();
-    first_difference("event", trace(one), trace(other))
+    let trace = |run: &Observation| run.trace.iter().filter_map(|record| event(record)).collect::<Vec<_>>();
+    let (one, other) = (trace(one), trace(other));
+    let (at, pair) = first_difference(&one, &other, PartialEq::eq)?;
+    Some(told("event", at, pair.map(Option::<&String>::cloned)))
 }
 
-fn first_difference(what: &str, one: Vec<String>, other: Vec<String>) -> Option<Vec<String>> {
-    let at = (0..one.len().max(other.len())).find(|at| one.get(*at) != other.get(*at))?;
-    let line = |run: Vec<String>| run.into_iter().nth(at).unwrap_or_else(|| "nothing more".to_owned());
-    Some(vec![
-        format!("{what} {}: {}", at + 1, line(one)),
-        format!("and: {}", line(other)),
-    ])
+/// The first position at which two sequences differ, and what each has there.
+fn first_difference<'a, T>(
+    one: &'a [T],
+    other: &'a [T],
+    is_same: impl Fn(&T, &T) -> bool,
+) -> Option<(usize, [Option<&'a T>; 2])> {
+    let differ = |at: &usize| match (one.get(*at), other.get(*at)) {
+        (Some(one), Some(other)) => !is_same(one, other),
+        _ => true,
+    };
+    let at = (0..one.len().max(other.len())).find(differ)?;
+    Some((at, [one.get(at), other.get(at)]))
+}
+
+fn told(what: &str, at: usize, pair: [Option<String>; 2]) -> Vec<String> {
+    let [one, other] = pair.map(|line| line.unwrap_or_else(|| "nothing more".to_owned()));
+    vec![format!("{what} {}: {one}", at + 1), format!("and: {other}")]
+}
+
+/// Whether two writes are the same, but for what no two runs share.
+fn is_same_write(one: &JournaledWrite, other: &JournaledWrite) -> bool {
+    (&one.address, one.code) == (&other.address, other.code)
+        && (one.body == other.body
+            || one.body.as_ref().map(canonical::body) == other.body.as_ref().map(canonical::body))
 }
 
 fn write(write: &JournaledWrite) -> String {

@@ -100,7 +100,7 @@ pub(super) fn story(search: &Search, finding: &Finding) -> String {
         let _ = write!(text, "\n     {detail}");
     }
     text.push_str("\n   what happened:");
-    for line in &finding.story {
+    for line in &*finding.story {
         let _ = write!(text, "\n     {line}");
     }
     if finding.story.is_empty() {

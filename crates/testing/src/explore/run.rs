@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use kubewright_apiserver::{ApiServer, Options};
+use kubewright_apiserver::ApiServer;
 use kubewright_runtime::clock::Clock;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
+use super::base::Base;
 use super::canonical;
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Followed};
 use super::compare::Difference;
 use super::external::ExternalInstance;
 use super::observation::{Boundary, Checkpoint, ClusterChange, Ledger, Observation};
@@ -24,7 +25,7 @@ use super::scenario::Scenario;
 use super::spec_run;
 use super::truth;
 use super::world;
-use crate::env::{Resumed, SEEDED_EPOCH};
+use crate::env::Resumed;
 use crate::fail::QUIET_THREAD;
 use crate::traffic::{Journal, Lag, Lateness, Signal, Traffic};
 use crate::{Error, TestEnv, TestRuntime};
@@ -35,6 +36,8 @@ pub(super) const REST: Duration = Duration::from_mins(1);
 const PATIENCE: Duration = Duration::from_mins(10);
 /// How often it is looked whether it has.
 const LOOK: Duration = Duration::from_secs(30);
+/// How long a reconcile that asks to be called again is waited for while nothing changes: what it waits for does not come.
+const ASKING: Duration = REST;
 
 /// What a run is asked for.
 pub(super) struct RunRequest<'a> {
@@ -51,21 +54,18 @@ impl RunRequest<'_> {
     /// Runs in a thread of its own.
     pub(super) fn run(&self) -> Observation {
         let name = match self.plan {
-            Some(plan) => format!("{QUIET_THREAD}{plan}"),
-            None => format!("{QUIET_THREAD}reference"),
+            Some(plan) => plan.to_string(),
+            None => "reference".to_owned(),
         };
-        std::thread::scope(|scope| {
-            let work = || TestRuntime::new().virtual_time().run(drive(self));
-            let spawned = std::thread::Builder::new().name(name).spawn_scoped(scope, work);
-            let ended = match spawned {
-                Ok(running) => running.join().map_err(|panic| text_of(&*panic)),
-                Err(error) => Err(format!("no thread: {error}")),
-            };
-            ended.unwrap_or_else(|why| Observation {
-                problems: vec![Difference::new(0, "the run panicked", vec![why])],
-                reached: true,
-                ..Observation::default()
-            })
+        let ended = match Base::of(self.scenario) {
+            Ok(base) => in_thread(&name, || drive(self, base))
+                .map_err(|panic| Difference::new(0, "the run panicked", vec![panic])),
+            Err(problem) => Err(problem.clone()),
+        };
+        ended.unwrap_or_else(|problem| Observation {
+            problems: vec![problem],
+            reached: true,
+            ..Observation::default()
         })
     }
 
@@ -74,8 +74,23 @@ impl RunRequest<'_> {
     }
 }
 
+/// Waits for a future in a thread of its own, in virtual time. An error is the text of a panic.
+pub(super) fn in_thread<F: Future<Output: Send>>(
+    name: &str,
+    work: impl FnOnce() -> F + Send,
+) -> Result<F::Output, String> {
+    std::thread::scope(|scope| {
+        let work = || TestRuntime::new().virtual_time().run(work());
+        let thread = std::thread::Builder::new().name(format!("{QUIET_THREAD}{name}"));
+        match thread.spawn_scoped(scope, work) {
+            Ok(running) => running.join().map_err(|panic| text_of(&*panic)),
+            Err(error) => Err(format!("no thread: {error}")),
+        }
+    })
+}
+
 /// The seed of a server that goes on at a step: its uids and names are others than the ones that were given before.
-fn seed_after(seed: u64, step: usize) -> u64 {
+pub(super) fn seed_after(seed: u64, step: usize) -> u64 {
     let step = u64::try_from(step).unwrap_or(u64::MAX);
     seed ^ step.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -88,12 +103,12 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
         .to_owned()
 }
 
-async fn drive(request: &RunRequest<'_>) -> Observation {
+async fn drive(request: &RunRequest<'_>, base: &Checkpoint) -> Observation {
     let mut observation = Observation {
         first: request.first(),
         ..Observation::default()
     };
-    match Box::pin(Run::start(request)).await {
+    match Box::pin(Run::start(request, base)).await {
         Ok(mut run) => {
             Box::pin(run.steps(&mut observation)).await;
             run.finish(&mut observation);
@@ -123,6 +138,8 @@ pub(super) struct Run<'a> {
     step: usize,
     reached: bool,
     changes: Vec<ClusterChange>,
+    /// The newest revision, and since when it is that.
+    newest: (u64, Instant),
     /// How many writes the ledger knows for good.
     learned: usize,
     pub(super) foreign: Option<(ObjectName, Value)>,
@@ -133,26 +150,24 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    async fn start(request: &'a RunRequest<'a>) -> Result<Self, Error> {
+    async fn start(request: &'a RunRequest<'a>, base: &'a Checkpoint) -> Result<Self, Error> {
         let scenario = request.scenario;
-        let (now, server) = if let Some((first, from)) = request.from {
-            let seed = seed_after(scenario.seed, first);
-            (from.now, from.server.fork_at(from.now, seed))
-        } else {
-            let options = Options::new().epoch(SEEDED_EPOCH).seed(scenario.seed);
-            (SEEDED_EPOCH, ApiServer::new(options))
+        let (from, seed, starts) = match request.from {
+            Some((first, from)) => (from, seed_after(scenario.seed, first), first + 1),
+            None => (base, scenario.seed, 0),
         };
+        let now = from.now;
+        let server = from.server.fork_at(now, seed);
         let clock = Clock::starting_at(now);
-        let namespace = request.from.map(|(_, from)| from.namespace.clone());
         let (rewrite, is_created_so) = match request.plan.map(|plan| &plan.disturbance) {
             Some(Disturbance::CreatedSo(edit)) => {
-                let (rewrite, done) = spec_run::rewrite(edit, namespace.as_deref());
+                let (rewrite, done) = spec_run::rewrite(edit, &from.namespace);
                 (Some(rewrite), Some(done))
             }
             _ => (None, None),
         };
-        let snapshot = request.from.and_then(|(_, from)| from.external.as_ref());
-        let external = scenario.external.as_ref().map(|external| external.start(snapshot));
+        let external = scenario.external.as_ref();
+        let external = external.map(|external| external.start(from.external.as_ref()));
         let operator = match &external {
             Some(external) => Arc::clone(&external.operator),
             None => Arc::clone(&scenario.operator),
@@ -163,11 +178,10 @@ impl<'a> Run<'a> {
             server: server.clone(),
             clock,
             traffic: Traffic::journaled(journal),
-            namespace,
+            namespace: Some(from.namespace.clone()),
             rewrite,
-            starts: request
-                .from
-                .map_or(0, |(first, _)| u64::try_from(first).unwrap_or_default() + 1),
+            starts: u64::try_from(starts).unwrap_or(u64::MAX),
+            is_idle: false,
             operator: Arc::clone(&operator),
             operator_clock: match request.plan.map(|plan| &plan.disturbance) {
                 Some(Disturbance::Clock(skew)) => Clock::starting_at(skew.of(now)),
@@ -182,21 +196,18 @@ impl<'a> Run<'a> {
             .seed(scenario.seed)
             .tolerate_refusals();
         let env = Arc::new(Box::pin(builder.resume(resumed).try_start()).await?);
-        let cluster = match request.from {
-            Some((_, from)) => from.cluster.clone(),
-            None => Cluster::new(env.namespace()),
-        };
         let mut run = Run {
             request,
             server,
             signals,
-            cluster,
-            ledger: Ledger::default(),
+            cluster: from.cluster.clone(),
+            ledger: from.ledger.clone(),
             problems: Vec::new(),
             step: request.first(),
             reached: request.plan.is_none(),
             foreign: None,
             changes: Vec::new(),
+            newest: (0, Instant::now()),
             learned: 0,
             refused_edit: None,
             is_created_so,
@@ -205,12 +216,10 @@ impl<'a> Run<'a> {
         };
         run.settle(None).await;
         run.follow();
-        run.ledger = if let Some((_, from)) = request.from {
-            from.ledger.clone()
-        } else {
+        if request.from.is_none() {
             run.cluster.set_base();
-            Ledger::new(&run.cluster)
-        };
+            run.ledger = Ledger::new(&run.cluster);
+        }
         Ok(run)
     }
 
@@ -235,8 +244,11 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self, observation: &mut Observation) {
-        let panics = self.env.metrics().sum("controller_runtime_reconcile_panics_total", &[]);
-        if panics > 0.0 {
+        let panics = self.env.with_manager(|manager| {
+            let stats = manager.stats.iter();
+            stats.map(|(_, stats)| stats.snapshot().panics).sum::<u64>()
+        });
+        if panics.unwrap_or_default() > 0 {
             self.problem("a reconcile panicked", Vec::new());
         }
         // A cache that is behind because of the plan may fail reads; they are tried again.
@@ -388,7 +400,10 @@ impl<'a> Run<'a> {
     async fn boundary(&mut self) -> Boundary {
         self.settle(None).await;
         let before = self.journal().len();
-        self.pass(REST).await;
+        // Who waited in vain for what an operator asks for has seen a minute pass already.
+        if self.unchanged_for() <= REST {
+            self.pass(REST).await;
+        }
         let reference = self.request.reference.and_then(|reference| reference.after(self.step));
         let ends_elsewhere = self.plan_of_step().is_some_and(Plan::changes_the_end) || self.refused_edit.is_some();
         let expected = reference.filter(|_| !ends_elsewhere);
@@ -452,19 +467,36 @@ impl<'a> Run<'a> {
                 continue;
             }
             let is_late = began.elapsed() > PATIENCE;
-            match settled.delayed.iter().map(|delayed| delayed.due).min() {
-                Some(_) if is_late => return settled.delayed.iter().map(ToString::to_string).collect(),
+            let failing = || settled.delayed.iter().map(ToString::to_string).collect();
+            self.follow();
+            // Where others do not ask to be called again, it is waited for as for a failure.
+            let asks_in_vain =
+                self.unchanged_for() > ASKING && expected.is_none_or(|expected| !expected.failing.is_empty());
+            let awaited = settled
+                .delayed
+                .iter()
+                .filter(|delayed| delayed.error.is_some() || !asks_in_vain);
+            match awaited.map(|delayed| delayed.due).min() {
+                Some(_) if is_late => return failing(),
                 Some(due) => self.pass(due + Duration::from_millis(1)).await,
                 None => {
-                    let Some(expected) = expected else { return Vec::new() };
-                    self.follow();
+                    let Some(expected) = expected else { return failing() };
                     if is_late || self.state() == expected.state {
-                        return Vec::new();
+                        return failing();
                     }
                     self.pass(LOOK).await;
                 }
             }
         }
+    }
+
+    /// How long nothing has changed in the cluster, as far as that was looked at.
+    fn unchanged_for(&mut self) -> Duration {
+        let (revision, now) = (self.cluster.revision(), Instant::now());
+        if self.newest.0 != revision {
+            self.newest = (revision, now);
+        }
+        now - self.newest.1
     }
 
     /// Lets time pass, unless the operator writes on and on: then it would never pass.
@@ -531,18 +563,15 @@ impl<'a> Run<'a> {
     pub(super) fn follow(&mut self) {
         let scenario = self.request.scenario;
         let mut broken: BTreeMap<&str, u64> = BTreeMap::new();
-        let mut untrue: Vec<(ObjectName, Vec<String>)> = Vec::new();
+        let mut written: Vec<Followed> = Vec::new();
         let (changes, ledger) = (&mut self.changes, &mut self.ledger);
         self.cluster.follow(&self.server, |cluster, followed| {
             changes.push(ClusterChange::of(cluster.revision(), followed));
-            if let (None, Some(after)) = (&followed.before, &followed.after) {
-                ledger.learn_created(&followed.name, after);
-            }
             if let Some(after) = &followed.after {
-                let found = truth::transitions(followed.before.as_deref(), after);
-                if !found.is_empty() {
-                    untrue.push((followed.name.clone(), found));
+                if followed.before.is_none() {
+                    ledger.learn_created(&followed.name, after);
                 }
+                written.push(followed.clone());
             }
             for invariant in &scenario.invariants {
                 if !(invariant.holds)(cluster) {
@@ -562,8 +591,11 @@ impl<'a> Run<'a> {
                     .unwrap_or(writes.len())
             });
         }
-        for (name, found) in untrue {
-            if self.ledger.has_status_of_the_operator(&name) {
+        // Looked at for those alone whose status is the operator's: the others' need not be decoded.
+        written.retain(|followed| self.ledger.has_status_of_the_operator(&followed.name));
+        for Followed { name, before, after } in written {
+            let found = after.map(|after| truth::transitions(before.as_deref(), &after));
+            if let Some(found) = found.filter(|found| !found.is_empty()) {
                 self.problem(format!("untrue conditions of {name}"), found);
             }
         }
@@ -578,9 +610,7 @@ impl<'a> Run<'a> {
     async fn delete_owners(&mut self, propagation: Propagation) {
         self.follow();
         let owners = self.ledger.owners(&self.cluster);
-        let owners: Vec<_> = owners
-            .map(|(name, object)| (name.clone(), Arc::clone(object)))
-            .collect();
+        let owners: Vec<_> = owners.map(|(name, object)| (name.clone(), object.clone())).collect();
         for (name, object) in owners {
             world::delete_with(&self.server, &name, &object, propagation.policy()).await;
         }
@@ -605,7 +635,7 @@ impl<'a> Run<'a> {
             lateness: Lateness::Missed,
         });
         self.reached = world::delete(&self.server, name, &object).await
-            && world::make_again(&self.server, name, &object, &created).await;
+            && world::make_again(&self.server, name, &object, &created["metadata"]).await;
     }
 
     async fn make_foreign(&mut self, name: &ObjectName) {

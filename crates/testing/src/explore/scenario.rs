@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kubewright_runtime::operator::Operator;
 
+use super::base::Base;
 use super::cluster::Cluster;
 use super::external::ExternalSystem;
 use crate::{Builder, TestEnv};
@@ -21,6 +22,8 @@ pub(super) struct Scenario {
     pub(super) steps: Vec<Step>,
     pub(super) invariants: Vec<Invariant>,
     pub(super) seed: u64,
+    /// Where runs begin, whatever their steps are.
+    pub(super) base: Base,
 }
 
 #[derive(Clone)]

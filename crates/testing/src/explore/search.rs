@@ -1,11 +1,11 @@
 //! All runs of an exploration: the reference, restarted references, and the plans, on several threads.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use kubewright_runtime::random::Random;
-use parking_lot::Mutex;
 
 use super::class::Class;
 use super::compare::{self, Difference};
@@ -14,20 +14,19 @@ use super::observation::Observation;
 use super::plan::{Disturbance, Plan};
 use super::progress::Progress;
 use super::repeat;
+use super::results::Results;
 use super::run::RunRequest;
 use super::scenario::Scenario;
 use super::story;
 use super::tried::{Outcome, Tried};
-use crate::traffic::JournaledWrite;
 
 /// A plan whose run is not as it should be.
 pub(super) struct Finding {
     /// `None` if the reference itself is wrong.
     pub(super) plan: Option<Plan>,
     pub(super) difference: Difference,
-    pub(super) writes: Vec<JournaledWrite>,
-    /// What happened, line by line.
-    pub(super) story: Vec<String>,
+    /// What happened, line by line. Findings of one run share it.
+    pub(super) story: Arc<[String]>,
     /// How many other plans show the same.
     pub(super) others: usize,
 }
@@ -56,6 +55,13 @@ impl Search {
     }
 
     pub(super) fn add(&mut self, plan: Option<&Plan>, differences: Vec<Difference>, run: &Observation) {
+        if !differences.is_empty() {
+            let story = story::lines(run, &self.step_names, plan).into();
+            self.add_told(plan, differences, &story);
+        }
+    }
+
+    fn add_told(&mut self, plan: Option<&Plan>, differences: Vec<Difference>, story: &Arc<[String]>) {
         for difference in differences {
             let known = self
                 .findings
@@ -66,8 +72,7 @@ impl Search {
                 None => self.findings.push(Finding {
                     plan: plan.cloned(),
                     difference,
-                    story: story::lines(run, &self.step_names, plan),
-                    writes: run.writes.clone(),
+                    story: Arc::clone(story),
                     others: 0,
                 }),
             }
@@ -239,23 +244,19 @@ fn run_all(
     (began, search): (Instant, &mut Search),
 ) {
     let next = AtomicUsize::new(0);
-    let results = Mutex::new(BTreeMap::new());
+    let results = Results::default();
     let progress = Progress::new(plans.len());
     let is_over = || extent.time.is_some_and(|time| began.elapsed() > time);
+    let step_names = search.step_names.as_slice();
     std::thread::scope(|scope| {
         for _ in 0..extent.jobs.min(plans.len()) {
             scope.spawn(|| {
                 while !is_over() {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(plan) = plans.get(at) else { break };
-                    if let Some((mut run, differences)) = references.try_plan(scenario, plan) {
-                        // What is kept of a run without differences is that it was one.
-                        if differences.is_empty() {
-                            run.forget();
-                        }
+                    if let Some((run, differences)) = references.try_plan(scenario, plan) {
                         progress.ran(plan.class(), !differences.is_empty());
-                        run.boundaries.clear();
-                        results.lock().insert(at, (run, differences));
+                        results.add((at, plan), &run, differences, step_names);
                     }
                 }
             });
@@ -264,15 +265,13 @@ fn run_all(
     let mut results = results.into_inner();
     search.skipped += plans.len() - results.len();
     for (at, plan) in plans.iter().enumerate() {
-        let Some((run, differences)) = results.remove(&at) else {
+        let Some(result) = results.remove(&at) else {
             search.note(plan, Outcome::NoTime);
             continue;
         };
-        search.note(plan, Outcome::of(&run, &differences));
         *search.runs.entry(plan.class()).or_default() += 1;
-        if !run.reached && differences.is_empty() {
-            search.unreached += 1;
-        }
-        search.add(Some(plan), differences, &run);
+        search.unreached += usize::from(result.outcome == Outcome::Unreached);
+        search.note(plan, result.outcome);
+        search.add_told(Some(plan), result.differences, &result.story);
     }
 }

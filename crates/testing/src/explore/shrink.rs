@@ -77,13 +77,9 @@ fn attempt(scenario: &Scenario, finding: &mut Finding, plan: &Plan, steps: &[Str
             .unwrap_or(step)
     };
     let names: Vec<String> = smaller.steps.iter().map(|step| step.name.clone()).collect();
-    finding.story = story::lines(&run, &names, Some(plan));
+    finding.story = story::lines(&run, &names, Some(plan)).into();
     finding.difference = same;
     finding.difference.step = number(finding.difference.step);
-    finding.writes = run.writes;
-    for write in &mut finding.writes {
-        write.step = number(write.step);
-    }
     let mut plan = plan.clone();
     plan.steps = Some(steps.to_vec());
     finding.plan = Some(plan);

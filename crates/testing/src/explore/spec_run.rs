@@ -16,14 +16,14 @@ use super::world;
 use crate::traffic::Rewrite;
 
 /// Creates the edited object as it is after the edits. The flag tells whether it was created.
-pub(super) fn rewrite(edit: &SpecEdit, namespace: Option<&str>) -> (Rewrite, Arc<AtomicBool>) {
-    let (edit, namespace) = (edit.clone(), namespace.map(str::to_owned));
+pub(super) fn rewrite(edit: &SpecEdit, namespace: &str) -> (Rewrite, Arc<AtomicBool>) {
+    let (edit, namespace) = (edit.clone(), namespace.to_owned());
     let done = Arc::new(AtomicBool::new(false));
     let is_done = Arc::clone(&done);
     let rewrite = move |request: &crate::traffic::ApiRequest, object: &mut Value| {
         let resource = format!("{}.{}", request.resource, request.group);
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let is_home = request.namespace.is_empty() || namespace.as_deref().is_none_or(|home| home == request.namespace);
+        let is_home = request.namespace.is_empty() || namespace == request.namespace;
         let name = if is_home {
             name.to_owned()
         } else {
@@ -46,7 +46,7 @@ impl Run<'_> {
             let Some(name) = self.cluster().objects().get_key_value(&edit.object) else {
                 return;
             };
-            let (name, stored) = (name.0.clone(), Arc::clone(name.1));
+            let (name, stored) = (name.0.clone(), name.1.clone());
             let Some(object) = world::read(self.server(), &name, &stored).await else {
                 return;
             };

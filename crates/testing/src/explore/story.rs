@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_runtime::object::{Kind, ObjectKey};
+use kubewright_runtime::object::ObjectKey;
 use kubewright_runtime::trace::{
     ApiCall, CacheRead, Cause, Change, Found, ReadTarget, ReconcileId, TraceEvent, TraceRecord,
 };
@@ -254,7 +254,7 @@ impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterC
             .changes
             .iter()
             .rev()
-            .find(|change| change.revision <= server && is_of(change, &read.kind, key))?;
+            .find(|change| change.revision <= server && change.is_of(&read.kind, key))?;
         let revision = newest.revision;
         match (read.found, newest.is_gone()) {
             (Found::Object(Some(found)), false) if found < revision => {
@@ -271,10 +271,6 @@ impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterC
         let rest = key.strip_prefix(self.run.namespace.as_str());
         rest.and_then(|rest| rest.strip_prefix('/')).unwrap_or(key).to_owned()
     }
-}
-
-fn is_of(change: &ClusterChange, kind: &Kind, key: &ObjectKey) -> bool {
-    change.kind == kind.kind() && change.group == kind.group() && change.key == key.as_str()
 }
 
 /// What asked for a reconcile since the one before it began, each reason once.
@@ -329,7 +325,7 @@ fn asked(call: &ApiCall) -> String {
 fn told_change(change: &ClusterChange) -> String {
     let what = change.what.as_str();
     let ClusterChange { name, revision, .. } = change;
-    match &change.by {
+    match change.by() {
         Some(by) if by == crate::env::FIELD_OWNER => format!("the step: {name} {what} (revision {revision})"),
         Some(by) => format!("{by}: {name} {what} (revision {revision})"),
         None => format!("others: {name} {what} (revision {revision})"),

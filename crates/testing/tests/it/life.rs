@@ -8,6 +8,7 @@ use kube::CustomResourceExt as _;
 use kubewright_runtime::client::Patch;
 use kubewright_runtime::controller::{Action, Controller, Failure, Request};
 use kubewright_runtime::operator::{Operator, Rule};
+use kubewright_runtime::webhook::{AdmissionRequest, Webhook};
 use kubewright_testing::TestEnv;
 use kubewright_testing::matchers::condition;
 use serde_json::json;
@@ -48,6 +49,26 @@ async fn a_fork_goes_its_own_way_with_a_manager_and_webhooks_of_its_own() {
         fork.get::<Garden>("tulips").await.spec.gardener.as_deref(),
         Some("somebody")
     );
+}
+
+/// The server calls the webhooks, and they have a client of the server: who forgets neither of them keeps the whole cluster.
+#[kubewright_testing::test(virtual_time)]
+async fn an_environment_that_has_ended_keeps_nothing() {
+    let held = Arc::new(());
+    let of_webhook = Arc::clone(&held);
+    let webhook = Webhook::of::<Garden>().defaulter(move |garden: &mut Garden, _: &AdmissionRequest| {
+        let count = u32::try_from(Arc::strong_count(&of_webhook)).unwrap_or(u32::MAX);
+        garden.spec.plants = garden.spec.plants.min(count);
+        Ok(())
+    });
+    let env = embedded(operator().webhook(webhook)).await;
+    env.apply(SAMPLE).await;
+    let fork = env.fork().await;
+    fork.settle().await;
+    drop((env, fork));
+    // Tasks that are asked to end do so when they are scheduled.
+    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    assert_eq!(Arc::strong_count(&held), 1);
 }
 
 #[kubewright_testing::test(virtual_time)]
