@@ -22,6 +22,7 @@ use tempfile::TempDir;
 use self::certificates::CertificateFolder;
 use self::processes::RunImages;
 use crate::admission_arguments::AdmissionArguments;
+use crate::history_arguments::HistoryArguments;
 use crate::token_file;
 
 /// More threads than this answer no faster: the store takes one write at a time.
@@ -125,6 +126,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     admission: AdmissionArguments,
+
+    #[command(flatten)]
+    history: HistoryArguments,
 }
 
 /// The values of `--authorization-mode`, under kube-apiserver's names.
@@ -157,6 +161,7 @@ impl Arguments {
             .authorization(self.authorization_mode.0.clone())
             .anonymous(self.anonymous_auth.unwrap_or(self.run_images.is_none()))
             .aggregated_roles(true);
+        let options = self.history.apply(options);
         let mut options = self.admission.apply(options, self.run_images.is_some())?;
         if let Some(path) = &self.token_auth_file {
             for (token, user) in token_file::read(path)? {

@@ -18,6 +18,11 @@ impl Colours {
         }
     }
 
+    /// Whether they are wanted.
+    pub(crate) fn are_on(self) -> bool {
+        self.on
+    }
+
     fn with(self, code: &str, text: &str) -> String {
         if self.on {
             format!("\x1b[{code}m{text}\x1b[0m")

@@ -16,6 +16,7 @@ mod edit;
 mod envtest;
 mod explore;
 mod files;
+mod history_arguments;
 mod image;
 mod init;
 mod install;
@@ -29,11 +30,13 @@ mod project;
 mod prompt;
 mod rbac;
 mod scaffold;
+mod shown;
 mod token_file;
 mod trial_server;
 mod undeploy;
 mod uninstall;
 mod version;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -73,6 +76,7 @@ enum Command {
     Rbac(rbac::Arguments),
     Explore(explore::Arguments),
     Dev(dev_run::dev::Arguments),
+    Watch(watch::Arguments),
     Run(dev_run::Arguments),
     Demo(kubewright_demo::Arguments),
     Doctor(doctor::Arguments),
@@ -109,6 +113,7 @@ fn main() -> ExitCode {
         Command::Rbac(arguments) => rbac::run(&arguments),
         Command::Explore(arguments) => Ok(explore::run(&arguments)),
         Command::Dev(arguments) => dev_run::dev::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
         Command::Run(arguments) => dev_run::run(&arguments),
         Command::Demo(arguments) => kubewright_demo::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

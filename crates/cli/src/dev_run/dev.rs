@@ -1,10 +1,11 @@
 //! `kubewright dev`: the loop of writing a controller. See `run`, with which it shares everything but its settings.
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::session;
 use super::settings::{CommonArguments, Samples, Settings};
+use super::{any_command, session};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +19,10 @@ Examples:
   kubewright dev --kubeconfig-out dev.kubeconfig
 
   # Flags for the operator
-  kubewright dev -- --log-level=debug";
+  kubewright dev -- --log-level=debug
+
+  # An operator in another language: kubebuilder's, here
+  kubewright dev --command \"go run ./cmd\"";
 
 /// Run the operator while you write it: built and started anew at each save.
 ///
@@ -49,6 +53,15 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "port")]
     no_view: bool,
 
+    /// Run this command line instead of building the operator of a project, in any language: `go run ./cmd`. It gets a KUBECONFIG, and is started
+    /// anew when a file of this folder is saved; flags after -- are added to it. What the API server sees of it is shown.
+    #[arg(long, value_name = "COMMAND")]
+    command: Option<String>,
+
+    /// File or folder of objects to install before the command, in place of config/crd/bases; may be given several times.
+    #[arg(long, value_name = "PATH", requires = "command")]
+    install: Vec<PathBuf>,
+
     #[command(flatten)]
     common: CommonArguments,
 }
@@ -57,7 +70,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let common = &arguments.common;
     let is_chosen = common.choice.kubeconfig.is_some() || common.choice.context.is_some();
-    session::run_to_end(&Settings {
+    let settings = Settings {
         common,
         // A cluster that somebody else may use is only touched if it is named.
         is_embedded: !is_chosen,
@@ -69,5 +82,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         },
         installs: true,
         view: (!arguments.no_view).then_some(arguments.port),
-    })
+    };
+    match &arguments.command {
+        Some(command) => any_command::run_to_end(&settings, command, &arguments.install),
+        None => session::run_to_end(&settings),
+    }
 }

@@ -1,6 +1,7 @@
 //! `kubewright run` and `kubewright dev`: run the operator on this machine, against a cluster or against an embedded API server.
 //! Both are one session with different settings. `kubewright demo` shows the same with an operator of its own.
 
+mod any_command;
 mod debug_endpoint;
 pub(crate) mod dev;
 mod extension;
@@ -10,7 +11,6 @@ mod session;
 mod settings;
 mod target_cluster;
 mod timing;
-mod view;
 mod watch;
 mod webhook_host;
 

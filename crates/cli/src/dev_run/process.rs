@@ -45,8 +45,8 @@ pub(super) struct StartOptions {
 }
 
 impl Process {
-    pub(super) fn start(binary: &Path, folder: &Path, start: &StartOptions) -> io::Result<Self> {
-        let mut command = Command::new(binary);
+    pub(super) fn start(program: &Path, folder: &Path, start: &StartOptions) -> io::Result<Self> {
+        let mut command = Command::new(program);
         command
             .args(&start.flags)
             .envs(start.variables.iter().map(|(name, value)| (name, value)))
@@ -74,10 +74,10 @@ impl Process {
         self.child.wait().await
     }
 
-    /// Asks it to stop, unless it was asked before.
+    /// Asks it, and what it started in its group, to stop, unless it was asked before.
     #[cfg(unix)]
     pub(super) fn ask(&mut self, is_interrupt: bool) {
-        use rustix::process::{Pid, Signal, kill_process};
+        use rustix::process::{Pid, Signal, kill_process_group};
         if std::mem::replace(&mut self.is_asked, true) {
             return;
         }
@@ -85,7 +85,7 @@ impl Process {
         let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(id) = id {
             // It may have ended this moment.
-            let _ = kill_process(id, signal);
+            let _ = kill_process_group(id, signal);
         }
     }
 
@@ -96,8 +96,16 @@ impl Process {
         self.kill();
     }
 
-    /// Ends it at once.
+    /// Ends it at once, and what it started in its group.
     pub(super) fn kill(&mut self) {
+        #[cfg(unix)]
+        if let Some(id) = self
+            .child
+            .id()
+            .and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?))
+        {
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
         let _ = self.child.start_kill();
     }
 

@@ -25,11 +25,22 @@ pub(super) enum SampleError {
     Nameless(PathBuf),
 }
 
+/// Where a project has them.
+pub(super) const FOLDER: &str = "config/samples";
+
 /// The samples of a project.
 pub(super) fn read(root: &Path) -> Result<Vec<Value>, SampleError> {
-    let folder = root.join("config/samples");
-    let mut paths: Vec<PathBuf> = fs::read_dir(&folder)
-        .map_err(|error| SampleError::Read(folder.clone(), error))?
+    objects(&root.join(FOLDER))
+}
+
+/// The objects of a file, or of all files of a folder that are no kustomizations.
+pub(super) fn objects(path: &Path) -> Result<Vec<Value>, SampleError> {
+    if path.is_file() {
+        let text = fs::read_to_string(path).map_err(|error| SampleError::Read(path.to_owned(), error))?;
+        return documents(path, &text);
+    }
+    let mut paths: Vec<PathBuf> = fs::read_dir(path)
+        .map_err(|error| SampleError::Read(path.to_owned(), error))?
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| is_sample(path))

@@ -6,6 +6,7 @@ use kubewright_cluster::ClusterFlags;
 use kubewright_controllers::Controllers;
 
 use crate::admission_arguments::AdmissionArguments;
+use crate::history_arguments::HistoryArguments;
 
 /// What a session does.
 pub(super) struct Settings<'a> {
@@ -55,6 +56,9 @@ pub(crate) struct CommonArguments {
 
     #[command(flatten)]
     pub(super) admission: AdmissionArguments,
+
+    #[command(flatten)]
+    pub(super) history: HistoryArguments,
 
     #[command(flatten)]
     pub(super) choice: ClusterFlags,

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kubewright_apiserver::Options;
+use kubewright_apiserver::{ApiServer, Options};
 use kubewright_cluster::bundle::{Bundle, account};
 use kubewright_cluster::embedded::Embedded;
 use kubewright_cluster::kubeconfig;
@@ -21,7 +21,7 @@ pub(super) struct TargetCluster {
     pub(super) cluster: Arc<Cluster>,
     pub(super) embedded: Option<Embedded>,
     /// Where its API server is, by the kubeconfig.
-    pub(super) server: Option<ServerAddress>,
+    pub(super) address: Option<ServerAddress>,
     /// The kubeconfig of a cluster that was chosen by flags, in a folder of ours.
     chosen: Option<(PathBuf, TempDir)>,
 }
@@ -41,14 +41,15 @@ impl TargetCluster {
             return Ok(TargetCluster {
                 cluster: Arc::new(cluster),
                 embedded: None,
-                server: arguments.choice.server(&environment),
+                address: arguments.choice.server(&environment),
                 chosen,
             });
         }
         if !settings.is_embedded {
             progress.note("no cluster is configured: an embedded API server takes its place (--embedded)");
         }
-        let options = arguments.admission.apply(Options::new(), false)?;
+        let options = arguments.history.apply(Options::new());
+        let options = arguments.admission.apply(options, false)?;
         let embedded = Embedded::start(
             arguments.secure_port,
             arguments.kubeconfig_out.as_deref(),
@@ -63,7 +64,7 @@ impl TargetCluster {
         Ok(TargetCluster {
             cluster: Arc::new(Cluster::of(embedded.client(), title)),
             embedded: Some(embedded),
-            server: None,
+            address: None,
             chosen: None,
         })
     }
@@ -73,8 +74,18 @@ impl TargetCluster {
         match (&self.embedded, account(bundle)) {
             (Some(embedded), Some(account)) => Ok(Some(embedded.kubeconfig_of(&account).await?)),
             (Some(_), None) => Err("the project renders no ServiceAccount for the operator to run as".into()),
-            (None, _) => Ok(self.chosen.as_ref().map(|(path, _)| path.clone())),
+            (None, _) => Ok(self.chosen_kubeconfig()),
         }
+    }
+
+    /// The API server, if it is in this process.
+    pub(super) fn server(&self) -> Option<&ApiServer> {
+        self.embedded.as_ref().map(Embedded::server)
+    }
+
+    /// The kubeconfig of a cluster that was chosen by flags.
+    pub(super) fn chosen_kubeconfig(&self) -> Option<PathBuf> {
+        self.chosen.as_ref().map(|(path, _)| path.clone())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::progress::duration;
+use kubewright_view::OperatorState;
 
 /// A change on its way to a running operator.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,14 @@ impl Turnaround {
     pub(super) fn built(mut self, cargo: Duration) -> Self {
         self.cargo = cargo;
         self
+    }
+
+    /// The operator runs, after this.
+    pub(super) fn running(self) -> OperatorState {
+        OperatorState::Running {
+            compiler: Some(self.cargo.as_secs_f64()),
+            rest: Some(self.noticed.elapsed().saturating_sub(self.cargo).as_secs_f64()),
+        }
     }
 
     /// The time since it was noticed, in cargo's part and ours.

@@ -16,9 +16,23 @@ const DEEPEST: usize = 32;
 /// The state of all files at a moment.
 type Snapshot = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
+/// Folders of other languages' tools, in which nobody writes.
+const MADE: [&str; 8] = [
+    "target",
+    "node_modules",
+    "vendor",
+    "__pycache__",
+    "venv",
+    "build",
+    "dist",
+    "bin",
+];
+
 /// Tells of changes since it was last asked.
 pub(super) struct Changes {
     root: PathBuf,
+    /// Whether everything in the folder counts, and not only what a project of ours has.
+    is_foreign: bool,
     /// The program, beside which cargo lists what it is made of.
     binary: Option<PathBuf>,
     known: Snapshot,
@@ -27,8 +41,18 @@ pub(super) struct Changes {
 impl Changes {
     /// Changes from now on.
     pub(super) fn of(root: &Path) -> Self {
+        Self::begin(root, false)
+    }
+
+    /// Changes from now on of anything in a folder, but for what tools make.
+    pub(super) fn of_anything(root: &Path) -> Self {
+        Self::begin(root, true)
+    }
+
+    fn begin(root: &Path, is_foreign: bool) -> Self {
         let mut changes = Changes {
             root: root.to_owned(),
+            is_foreign,
             binary: None,
             known: Snapshot::new(),
         };
@@ -71,8 +95,12 @@ impl Changes {
 
     fn look(&self) -> Snapshot {
         let mut paths = BTreeSet::new();
-        for folder in ["src", "config"] {
-            collect(&self.root.join(folder), DEEPEST, &mut paths);
+        if self.is_foreign {
+            collect(&self.root, DEEPEST, &MADE, &mut paths);
+        } else {
+            for folder in ["src", "config"] {
+                collect(&self.root.join(folder), DEEPEST, &[], &mut paths);
+            }
         }
         for file in ["Cargo.toml", "build.rs", "PROJECT"] {
             paths.insert(self.root.join(file));
@@ -88,8 +116,8 @@ impl Changes {
     }
 }
 
-/// The files of a folder and of those in it. Hidden ones and those of editors do not count.
-fn collect(folder: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) {
+/// The files of a folder and of those in it that are not left out. Hidden ones and those of editors do not count.
+fn collect(folder: &Path, depth: usize, left_out: &[&str], found: &mut BTreeSet<PathBuf>) {
     let Some(depth) = depth.checked_sub(1) else {
         return;
     };
@@ -101,7 +129,11 @@ fn collect(folder: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) {
         }
         let path = entry.path();
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => collect(&path, depth, found),
+            Ok(kind) if kind.is_dir() => {
+                if !left_out.contains(&&*name) {
+                    collect(&path, depth, left_out, found);
+                }
+            }
             Ok(_) => {
                 found.insert(path);
             }

@@ -8,7 +8,9 @@ use kubewright_cluster::progress::Progress;
 use kubewright_controllers::process::ProcessGuard;
 use serde_json::Value;
 
+use super::diagnostics::Diagnostics;
 use super::{Error, Project};
+use crate::colours::Colours;
 
 /// A program that is there already and takes the place of the one that would be built.
 const BINARY: &str = "KUBEWRIGHT_OPERATOR_BINARY";
@@ -50,23 +52,27 @@ fn run(
     let step = progress.noisy_step(format!("Building {what}"));
     let built = run_cargo(project, kind, arguments, guard);
     match &built {
-        Ok(Some(_)) => step.done(),
-        Ok(None) | Err(_) => step.failed(),
+        Ok(Ok(_)) => step.done(),
+        Ok(Err(_)) | Err(_) => step.failed(),
     }
-    built?.ok_or_else(|| Error::Build(what.to_owned()))
+    built?.map_err(|errors| Error::Build {
+        what: what.to_owned(),
+        errors,
+    })
 }
 
-/// Runs cargo, whose diagnostics go where ours go; the programs it made, if it succeeded.
+/// Runs cargo, whose diagnostics go where ours go; the programs it made, or the errors of the compiler.
 fn run_cargo(
     project: &Project,
     kind: &str,
     arguments: &[&str],
     guard: Option<&ProcessGuard>,
-) -> Result<Option<Vec<Binary>>, Error> {
+) -> Result<Result<Vec<Binary>, String>, Error> {
+    let mut diagnostics = Diagnostics::new(Colours::of(&std::io::stderr()).are_on());
     let mut command = Command::new("cargo");
     command
         .args(arguments)
-        .arg("--message-format=json-render-diagnostics")
+        .arg(diagnostics.message_format())
         .current_dir(project.root())
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
@@ -81,16 +87,27 @@ fn run_cargo(
     }
     let mut binaries = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        // Build scripts may print what is not JSON, nor even text.
         let lines = BufReader::new(stdout).split(b'\n').map_while(Result::ok);
-        binaries.extend(lines.filter_map(|line| Binary::of(&line, kind)));
+        for message in lines.filter_map(|line| message(&line)) {
+            binaries.extend(Binary::of(&message, kind));
+            diagnostics.take(&message, &mut std::io::stderr());
+        }
     }
     let status = child.wait().map_err(Error::NoCargo);
     if let Some(guard) = guard {
         guard.remove(group);
     }
     let status = status?;
-    Ok(status.success().then_some(binaries))
+    Ok(if status.success() {
+        Ok(binaries)
+    } else {
+        Err(diagnostics.into_errors())
+    })
+}
+
+/// A message of cargo. Build scripts may print what is not JSON, nor even text.
+fn message(line: &[u8]) -> Option<Value> {
+    serde_json::from_slice(line).ok()
 }
 
 /// A program that cargo made.
@@ -103,8 +120,7 @@ struct Binary {
 
 impl Binary {
     /// Reads it from a message of cargo, if the message has one of that kind.
-    fn of(line: &[u8], wanted: &str) -> Option<Binary> {
-        let message: Value = serde_json::from_slice(line).ok()?;
+    fn of(message: &Value, wanted: &str) -> Option<Binary> {
         let kinds = message["target"]["kind"].as_array()?;
         if message["reason"] != "compiler-artifact" || !kinds.iter().any(|kind| kind == wanted) {
             return None;
@@ -163,7 +179,7 @@ mod tests {
             "reason": "compiler-artifact", "target": { "kind": ["bin"], "name": name },
             "manifest_path": manifest, "executable": executable,
         });
-        Binary::of(message.to_string().as_bytes(), "bin").unwrap()
+        Binary::of(&message, "bin").unwrap()
     }
 
     #[test]
@@ -203,7 +219,7 @@ mod tests {
             b"{}",
             br#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"shop"},"executable":null}"#,
         ] {
-            assert_eq!(Binary::of(line, "bin"), None);
+            assert_eq!(message(line).and_then(|message| Binary::of(&message, "bin")), None);
         }
     }
 }

@@ -23,8 +23,12 @@ pub(crate) enum Error {
     Project { path: PathBuf, source: Box<ProjectError> },
     #[error("cannot run cargo: is Rust installed? see https://rustup.rs")]
     NoCargo(#[source] io::Error),
-    #[error("{0} does not build; see what cargo says above")]
-    Build(String),
+    #[error("{what} does not build; see what cargo says above")]
+    Build {
+        what: String,
+        /// What the compiler says; empty if cargo did not come so far.
+        errors: String,
+    },
     #[error("cargo built no program of {0}")]
     NoTest(String),
     #[error(

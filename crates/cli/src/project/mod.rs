@@ -3,6 +3,7 @@
 
 mod build;
 mod describe;
+mod diagnostics;
 mod error;
 
 use std::cell::RefCell;

@@ -81,6 +81,31 @@ async fn a_folder_for_certificates_makes_kubeconfigs_and_tokens_outlive_a_restar
 }
 
 #[tokio::test]
+async fn it_remembers_as_much_as_it_is_told_to() {
+    for (bytes, is_known) in [("0", false), ("1000000", true)] {
+        let server = Server::start_with(&["--history-bytes", bytes]);
+        let kubeconfig = Kubeconfig::read_from(&server.kubeconfig).unwrap();
+        let options = KubeConfigOptions::default();
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options);
+        let pods: Api<Pod> = Api::default_namespaced(kube::Client::try_from(config.await.unwrap()).unwrap());
+        let then = pods.list(&kube::api::ListParams::default()).await.unwrap();
+        for name in ["one", "two"] {
+            let pod = serde_json::json!({ "metadata": { "name": name }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+            let pod = serde_json::from_value(pod).unwrap();
+            pods.create(&PostParams::default(), &pod).await.unwrap();
+        }
+        let exactly = kube::api::ListParams::default()
+            .at(then.metadata.resource_version.as_deref().unwrap())
+            .matching(kube::api::VersionMatch::Exact);
+        match pods.list(&exactly).await {
+            Ok(list) => assert!(is_known && list.items.is_empty()),
+            Err(kube::Error::Api(status)) => assert!(!is_known && status.code == 410),
+            Err(other) => panic!("not an answer of the API: {other}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_address_by_which_others_reach_it_is_published() {
     let server = Server::start_with(&["--advertise-address", "192.0.2.7"]);
     let kubeconfig = Kubeconfig::read_from(&server.kubeconfig).unwrap();

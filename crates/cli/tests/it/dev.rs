@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use kubewright_runtime::operator::Operator;
 
 use crate::operator_project::{ClusterClient, Running, TestProject, boats, description, kind, operator};
-use crate::support::Server;
+use crate::support::{Server, endings};
 
 const BOAT: &str = "apiVersion: shop.example.com/v1\nkind: Boat\nmetadata:\n  name: sloop\nspec:\n  colour: red\n";
 
@@ -34,7 +34,8 @@ async fn a_cluster_the_operator_and_its_samples_come_with_one_word() {
     assert_eq!(cluster.names(&cluster.boats()).await, ["sloop"]);
     let other = ClusterClient::of(&server.kubeconfig).await;
     assert_eq!(other.names(&other.definitions()).await, Vec::<String>::new());
-    dev.signal("HUP");
+    // The terminal is closed, which counts unless these tests ignore it themselves.
+    dev.signal(endings().last().unwrap());
     let (status, said) = dev.end();
     assert_eq!(status.code(), Some(0), "{said}");
     assert!(said.contains("down in order"), "{said}");
@@ -72,7 +73,7 @@ async fn a_save_is_all_a_change_takes_and_objects_stay() {
 
 #[test]
 fn a_build_does_not_outlive_the_command() {
-    for signal in ["INT", "TERM", "HUP", "KILL"] {
+    for signal in endings().into_iter().chain(["KILL"]) {
         let project = project();
         // A compiler as a child of cargo, which nobody waits for.
         let cargo = "#!/bin/sh\n(trap 'echo compiler ended; exit' TERM; while :; do sleep 0.05; done) &\n\

@@ -1,24 +1,29 @@
 //! The page of `kubewright dev`: what it shows, and to whom.
 #![cfg(unix)]
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::operator_project::{Running, TestProject};
+use serde_json::Value;
+
+use kubewright_runtime::operator::Operator;
+
+use crate::operator_project::{Running, TestProject, boats, description};
+use crate::support::Server;
 
 /// Nothing here takes longer, on however busy a machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The page of a command that runs.
-struct Page {
+pub(crate) struct Page {
     address: String,
     token: String,
 }
 
 impl Page {
     /// The page whose link is told to the user.
-    fn of(dev: &mut Running) -> Self {
+    pub(crate) fn of(dev: &mut Running) -> Self {
         let said = dev.until("See what happens: ");
         let (_, link) = said.split_once("http://").unwrap();
         let (address, token) = link.trim().split_once("/#token=").unwrap();
@@ -55,22 +60,44 @@ impl Page {
         answer.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
-    /// What a stream says until it has said a text.
-    fn until(&self, path: &str, cookie: &str, text: &str) -> String {
-        let mut stream = self.send(&format!("GET {path}"), &[cookie], "");
-        let (mut read, mut buffer) = (String::new(), [0; 4096]);
-        while !read.contains(text) {
-            let count = stream
-                .read(&mut buffer)
-                .unwrap_or_else(|error| panic!("no {text}: {error}: {read}"));
-            assert!(count > 0, "it ended before {text}: {read}");
-            read.push_str(&String::from_utf8_lossy(&buffer[..count]));
+    /// What the news say, piece by piece, until a piece has what is looked for.
+    pub(crate) fn until<T>(&self, cookie: &str, look: impl Fn(&Value) -> Option<T>) -> T {
+        let mut stream = BufReader::new(self.send("GET /api/news", &[cookie], ""));
+        let mut last = String::new();
+        loop {
+            let mut line = String::new();
+            let read = stream.read_line(&mut line);
+            assert!(matches!(read, Ok(1..)), "it ended: {read:?}: {last}");
+            // Pieces are chunks; a piece is longer than the line with its length.
+            let Some(data) = line.trim().strip_prefix("data: ") else {
+                continue;
+            };
+            let news: Value = serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
+            if let Some(found) = look(&news) {
+                return found;
+            }
+            last = line;
         }
-        read
+    }
+
+    /// Everything, as a page gets it first.
+    fn first_news(&self, cookie: &str) -> Value {
+        self.until(cookie, |news| Some(news.clone()))
+    }
+
+    /// The answer to a GET.
+    pub(crate) fn json(&self, path: &str, cookie: &str) -> Value {
+        let answer = self.ask(&format!("GET {path}"), &[cookie], "");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.starts_with("HTTP/1.1 200 ") && head.contains("x-content-type-options: nosniff\r\n"),
+            "{head}"
+        );
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"))
     }
 
     /// Exchanges the token; the header with the cookie.
-    fn login(&self) -> String {
+    pub(crate) fn login(&self) -> String {
         let origin = format!("Origin: http://{}", self.address);
         let answer = self.ask("POST /login", &[&origin], &self.token);
         let cookie = answer
@@ -109,8 +136,15 @@ fn a_page_shows_reconciles_and_objects_to_who_has_the_link_and_no_secrets() {
         "/main.js",
         "/style.css",
         "/dom.js",
+        "/list.js",
+        "/session.js",
         "/objects.js",
         "/reconciles.js",
+        "/operator.js",
+        "/plot.js",
+        "/requests.js",
+        "/webhooks.js",
+        "/warnings.js",
     ] {
         let answer = page.ask(&format!("GET {path}"), &[], "");
         assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
@@ -127,7 +161,7 @@ fn a_page_shows_reconciles_and_objects_to_who_has_the_link_and_no_secrets() {
         format!("Origin: http://{}", page.address),
         "Origin: http://evil.example",
     );
-    for path in ["/api/trace", "/api/objects", "/api/object?uid=x", "/api/none"] {
+    for path in ["/api/news", "/api/object?uid=x", "/api/reconcile?id=1", "/api/none"] {
         let get = format!("GET {path}");
         assert_eq!(page.code(&get, &[], ""), 401, "{path}");
         assert_eq!(page.code(&get, &["Cookie: kubewright=x"], ""), 401, "{path}");
@@ -143,45 +177,44 @@ fn a_page_shows_reconciles_and_objects_to_who_has_the_link_and_no_secrets() {
     assert_eq!(page.code("GET /api/none", &[&cookie], ""), 404);
 
     // A reconcile, from the operator's own trace.
-    let ended = "\"event\":\"ended\",\"controller\":\"configmap\",\"key\":\"default/hostile\",\"outcome\":\"success\"";
-    let trace = page.until("/api/trace", &cookie, ended);
-    assert!(
-        trace.contains("event: begin\n") && trace.contains("\"event\":\"began\""),
-        "{trace}"
-    );
+    let has_reconcile = |news: &Value| {
+        let mut changed = news["reconciles"]["changed"].as_array().into_iter().flatten();
+        changed
+            .find(|one| one["controller"] == "configmap" && one["key"] == "default/hostile" && one["outcome"] == "done")
+            .map(|one| one["id"].as_str().unwrap().to_owned())
+    };
+    let reconcile = page.until(&cookie, has_reconcile);
+    let reconcile = page.json(&format!("/api/reconcile?id={reconcile}"), &cookie);
+    let woken = reconcile["wokenBy"][0]["text"].as_str().unwrap();
+    assert!(woken.starts_with("ConfigMap default/hostile "), "{reconcile}");
+
+    // What the operator says of itself.
+    let controllers = page.until(&cookie, |news| {
+        let controllers = &news["operator"]["page"]["controllers"];
+        controllers.is_array().then(|| controllers.clone())
+    });
+    assert_eq!(controllers[0]["name"], "configmap", "{controllers}");
 
     // The objects, from the history of the API server.
-    page.until("/api/objects", &cookie, "\"name\":\"hostile\"");
-    // From here on all of them are what a page gets first.
-    let objects = page.until("/api/objects", &cookie, "\"deleted\":[]}\n\n");
-    assert!(
-        objects.contains("content-type: text/event-stream\r\n")
-            && objects.contains("x-content-type-options: nosniff\r\n"),
-        "{objects}"
-    );
-    let data = objects.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
-    let data: serde_json::Value = serde_json::from_str(data).unwrap();
     let uid = |name: &str| {
-        let mut all = data["changed"].as_array().unwrap().iter();
-        let found = all
-            .find(|object| object["name"] == name)
-            .unwrap_or_else(|| panic!("{name}: {data}"));
-        found["uid"].as_str().unwrap().to_owned()
+        page.until(&cookie, |news| {
+            let mut changed = news["objects"]["changed"].as_array().into_iter().flatten();
+            let found = changed.find(|object| object["name"] == name)?;
+            Some(found["uid"].as_str().unwrap().to_owned())
+        })
     };
-    let yaml = |name: &str| page.ask(&format!("GET /api/object?uid={}", uid(name)), &[&cookie], "");
-    let door = yaml("door");
-    assert!(door.contains("key: (redacted)"), "{door}");
-    let hostile = yaml("hostile");
-    assert!(
-        hostile.contains("content-type: text/plain; charset=utf-8\r\n") && hostile.contains("<script>"),
-        "{hostile}"
-    );
-    for shown in [&trace, &objects, &door] {
+    let door = page.json(&format!("/api/object?uid={}", uid("door")), &cookie);
+    assert!(door["yaml"].as_str().unwrap().contains("key: (redacted)"), "{door}");
+    let hostile = page.json(&format!("/api/object?uid={}", uid("hostile")), &cookie);
+    assert!(hostile["yaml"].as_str().unwrap().contains("<script>"), "{hostile}");
+    let everything = page.first_news(&cookie);
+    for shown in [&everything, &reconcile, &door] {
+        let shown = shown.to_string();
         assert!(!shown.contains("sesame") && !shown.contains("c2VzYW1l"), "{shown}");
     }
 
     // Who looks does not hold up the end.
-    let _looking = page.send("GET /api/trace", &[&cookie], "");
+    let _looking = page.send("GET /api/news", &[&cookie], "");
     dev.signal("INT");
     let (status, said) = dev.end();
     assert_eq!(status.code(), Some(0), "{said}");
@@ -197,11 +230,23 @@ fn the_page_waits_while_there_is_no_operator_and_is_not_there_if_nobody_wants_it
     let page = Page::of(&mut dev);
     dev.until("the next change builds again");
     let cookie = page.login();
-    let answer = page.ask("GET /api/trace", &[&cookie], "");
-    assert!(answer.contains("event: waiting\n"), "{answer}");
+    // The compiler's errors are on the page.
+    let news = page.first_news(&cookie);
+    assert_eq!(news["session"]["state"], "buildFailed", "{news}");
+    assert!(
+        news["session"]["errors"]
+            .as_str()
+            .unwrap()
+            .starts_with("error[E0425]: "),
+        "{news}"
+    );
+    assert_eq!(news["session"]["isRunning"], false);
     project.write("src/operator.sh", &script);
     dev.until("sample configmap/sample created");
-    page.until("/api/trace", &cookie, "\"event\":\"ended\"");
+    page.until(&cookie, |news| (news["session"]["state"] == "running").then_some(()));
+    page.until(&cookie, |news| {
+        (news["reconciles"]["changed"][0]["outcome"] == "done").then_some(())
+    });
     dev.signal("TERM");
     assert_eq!(dev.end().0.code(), Some(0));
 
@@ -210,4 +255,27 @@ fn the_page_waits_while_there_is_no_operator_and_is_not_there_if_nobody_wants_it
     dev.signal("TERM");
     let (_, said) = dev.end();
     assert!(!said.contains("See what happens"), "{said}");
+}
+
+#[test]
+fn the_objects_of_a_cluster_that_is_named_are_on_the_page() {
+    let (server, project) = (Server::start(), TestProject::new());
+    project.describe(&description(&Operator::new("shop"), &[boats()]));
+    project.write(
+        "config/samples/shop_v1_boat.yaml",
+        "apiVersion: shop.example.com/v1\nkind: Boat\nmetadata: {name: sloop}\nspec: {colour: red}\n",
+    );
+    let mut dev = project.start(Some(&server.kubeconfig), &["dev", "--context=kubewright"]);
+    let page = Page::of(&mut dev);
+    let cookie = page.login();
+    let boat = page.until(&cookie, |news| {
+        let mut changed = news["objects"]["changed"].as_array().into_iter().flatten();
+        changed.find(|object| object["name"] == "sloop").cloned()
+    });
+    assert_eq!((&boat["kind"], &boat["namespace"]), (&"Boat".into(), &"default".into()));
+    let boat = page.json(&format!("/api/object?uid={}", boat["uid"].as_str().unwrap()), &cookie);
+    assert!(boat["yaml"].as_str().unwrap().contains("colour: red"), "{boat}");
+    dev.signal("TERM");
+    let (status, said) = dev.end();
+    assert_eq!(status.code(), Some(0), "{said}");
 }

@@ -65,7 +65,7 @@ impl Session<'_> {
         if let Some(host) = &self.settings.common.webhook_host {
             return host.clone();
         }
-        let found = match &self.place.server {
+        let found = match &self.place.address {
             Some(server) => webhook_host::find(server).await,
             None => None,
         };

@@ -13,7 +13,9 @@ use kubewright_cluster::bundle::{Bundle, account};
 use kubewright_cluster::installation::Installation;
 use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{denials, ports};
+use kubewright_description::Description;
 use kubewright_system::signals::{Received, Signals};
+use kubewright_view::{OperatorKinds, OperatorState};
 use tokio::task::JoinHandle;
 
 use super::debug_endpoint::DebugEndpoint;
@@ -22,14 +24,14 @@ use super::process::{Process, StartOptions, exit_code, guard, told};
 use super::settings::{Samples, Settings};
 use super::target_cluster::TargetCluster;
 use super::timing::Turnaround;
-use super::view::View;
 use super::watch::{Changes, stamp};
 use super::webhook_host::WebhookHost;
 use super::{extension, samples, webhook_host};
 use crate::project::{Overrides, Project};
+use crate::shown::{Shown, ShownOperator};
 
 /// The exit code of what Ctrl-C ended, as shells have it.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 /// How long the cluster may take to delete what was made for a run, and how long after a second signal.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
@@ -40,6 +42,7 @@ const HURRIED_WITHIN: Duration = Duration::from_secs(2);
 struct Built {
     binary: PathBuf,
     bundle: Bundle,
+    description: Box<Description>,
     /// How long cargo took.
     cargo: Duration,
 }
@@ -58,6 +61,8 @@ struct Session<'a> {
     extension: Option<ServedExtension>,
     /// Where it serves its trace, if a page shows it.
     debug: Option<DebugEndpoint>,
+    /// What is shown, which is told what happens here.
+    view: Option<Shown>,
     /// The webhooks that the running operator takes.
     webhooks: Vec<Reference>,
     applying: Option<JoinHandle<()>>,
@@ -107,6 +112,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
         aside: Vec::new(),
         extension: None,
         debug,
+        view,
         webhooks: Vec::new(),
         applying: None,
     };
@@ -119,7 +125,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
     session.leave().await;
     let mut signals = session.signals;
     let times = signals.count();
-    if let Some(view) = view {
+    if let Some(view) = session.view {
         tokio::select! {
             biased;
             () = view.stop() => {}
@@ -144,15 +150,13 @@ async fn show(
     settings: &Settings<'_>,
     place: &TargetCluster,
     progress: &Progress,
-) -> Result<Option<(View, DebugEndpoint)>, Box<dyn Error>> {
+) -> Result<Option<(Shown, DebugEndpoint)>, Box<dyn Error>> {
     let Some(port) = settings.view else {
         return Ok(None);
     };
     let debug = DebugEndpoint::choose(&settings.common.flags)?;
-    let server = place.embedded.as_ref().map(|embedded| embedded.server().clone());
-    let view = View::start(port, debug.address(), server).await.map_err(|error| {
-        format!("cannot serve the page on port {port} of 127.0.0.1; --port 0 picks a free one: {error}")
-    })?;
+    let operator = ShownOperator::At(Arc::new(debug.address()));
+    let view = Shown::start(port, operator, place.server()).await?;
     progress.note(format!("See what happens: {}", view.link()));
     Ok(Some((view, debug)))
 }
@@ -187,6 +191,9 @@ impl Session<'_> {
         let mut saved = Vec::new();
         let mut turnaround = Turnaround::noticed(Instant::now());
         loop {
+            self.tell(OperatorState::Building {
+                is_running: running.is_some(),
+            });
             let outcome = match self.build_beside(&mut running).await? {
                 BackgroundBuild::Asked(asked) => return self.end_all(running, asked).await,
                 BackgroundBuild::Built(outcome) => outcome,
@@ -198,16 +205,26 @@ impl Session<'_> {
                     tokio::select! {
                         biased;
                         asked = signals.more_than(0) => return self.end_all(running, asked).await,
-                        restarted = self.take_over(&built, &mut running, &mut known, &saved) => {
-                            if restarted? {
-                                let told = turnaround.built(built.cargo).told();
-                                self.progress.note(format!("the operator runs anew, {told}"));
+                        started = self.take_over(&built, &mut running, &mut known, &saved) => {
+                            let turnaround = turnaround.built(built.cargo);
+                            match started? {
+                                Started::Anew => {
+                                    self.progress.note(format!("the operator runs anew, {}", turnaround.told()));
+                                    self.tell(turnaround.running());
+                                }
+                                Started::First => self.tell(turnaround.running()),
+                                Started::Not(why) => self.tell(OperatorState::NotStarted { why }),
                             }
                         }
                     }
                 }
                 Err(error) => {
-                    self.progress.warn(kubewright_cluster::with_sources(&*error));
+                    let why = kubewright_cluster::with_sources(&*error);
+                    self.tell(OperatorState::BuildFailed {
+                        errors: compiler_errors(&*error).unwrap_or_else(|| why.clone()),
+                        is_running: running.is_some(),
+                    });
+                    self.progress.warn(why);
                     self.progress.warn(if running.is_some() {
                         "the operator built before goes on; the next change builds again"
                     } else {
@@ -224,6 +241,7 @@ impl Session<'_> {
                             "the operator ended with {}; the next change starts it again",
                             told(status)
                         ));
+                        self.tell(OperatorState::Ended { how: told(status) });
                         // Without it there is nothing to compare with: any change starts it.
                         known = None;
                     }
@@ -238,15 +256,14 @@ impl Session<'_> {
         }
     }
 
-    /// Brings what was built into use: what changed in the cluster, then the operator, if it is another. Whether it took the place of
-    /// one that ran.
+    /// Brings what was built into use: what changed in the cluster, then the operator, if it is another.
     async fn take_over(
         &mut self,
         built: &Built,
         running: &mut Option<Process>,
         known: &mut Option<BuildFingerprint>,
         saved: &[PathBuf],
-    ) -> Result<bool, Box<dyn Error>> {
+    ) -> Result<Started, Box<dyn Error>> {
         let now = BuildFingerprint::of(built);
         let scope = self.scope(&built.bundle);
         let is_installed =
@@ -255,7 +272,7 @@ impl Session<'_> {
         if is_same && is_installed {
             self.apply_changed_samples(saved);
             self.progress.note("the operator is the same: it goes on");
-            return Ok(false);
+            return Ok(Started::First);
         }
         // First the old one, which takes its webhooks back.
         let is_restart = running.is_some();
@@ -269,17 +286,25 @@ impl Session<'_> {
             Ok(()) => {}
             // The next change may correct what the cluster refuses.
             Err(error) => {
-                self.progress.warn(kubewright_cluster::with_sources(&*error));
+                let why = kubewright_cluster::with_sources(&*error);
+                self.progress.warn(&why);
                 self.progress
                     .warn("the operator is not started; the next change tries again");
                 *known = None;
-                return Ok(false);
+                return Ok(Started::Not(why));
             }
         }
         let process = self.start(built).await?;
         *running = Some(process);
         *known = Some(now);
-        Ok(is_restart)
+        Ok(if is_restart { Started::Anew } else { Started::First })
+    }
+
+    /// Says on the page how the operator stands.
+    fn tell(&self, state: OperatorState) {
+        if let Some(view) = &self.view {
+            view.model().session(state);
+        }
     }
 
     /// Builds, while the operator built before goes on.
@@ -309,6 +334,19 @@ impl Session<'_> {
             self.place.cluster.title()
         ));
         self.finish_aside();
+        if let Some(view) = &mut self.view {
+            match (&self.place.embedded, account(&built.bundle)) {
+                (Some(_), Some(account)) => {
+                    let namespace = account.namespace.as_deref().unwrap_or_default();
+                    let user = format!("system:serviceaccount:{namespace}:{}", account.name);
+                    view.model().rights(user, (*built.description).clone());
+                }
+                (Some(_), None) => {}
+                (None, _) => {
+                    view.follow_cluster(self.place.cluster.client(), OperatorKinds::of(&built.description));
+                }
+            }
+        }
         if let (Some(embedded), Some(account)) = (&self.place.embedded, account(&built.bundle)) {
             let telling = denials::tell(embedded.server().clone(), account, self.progress.clone());
             self.aside.push(tokio::spawn(telling));
@@ -359,7 +397,7 @@ impl Session<'_> {
         if scope.is_embedded || !scope.has_webhooks || self.settings.common.flags.iter().any(is_said) {
             return None;
         }
-        let server = self.place.server.as_ref()?;
+        let server = self.place.address.as_ref()?;
         let WebhookHost { host, why } = webhook_host::find(server).await?;
         self.progress.note(format!(
             "webhooks are called at {host}, {why} (--webhook-host says another)"
@@ -473,6 +511,16 @@ impl Session<'_> {
     }
 }
 
+/// What became of an operator that was built.
+enum Started {
+    /// It runs, and none was stopped for it.
+    First,
+    /// It took the place of one that ran.
+    Anew,
+    /// It does not run, for this reason.
+    Not(String),
+}
+
 /// What happened first while the operator ran and was built again.
 enum BackgroundBuild {
     Asked(Received),
@@ -495,6 +543,14 @@ impl BuildFingerprint {
     }
 }
 
+/// The errors of the compiler, if it found some.
+fn compiler_errors(error: &(dyn Error + 'static)) -> Option<String> {
+    match error.downcast_ref()? {
+        crate::project::Error::Build { errors, .. } if !errors.is_empty() => Some(errors.clone()),
+        _ => None,
+    }
+}
+
 /// How an operator ended; one that is not there does not.
 async fn ended(running: Option<&mut Process>) -> std::io::Result<ExitStatus> {
     match running {
@@ -512,7 +568,12 @@ async fn build(project: &Project, progress: &Progress) -> Result<Built, Box<dyn 
         let cargo = began.elapsed();
         let description = project.describe(&binary)?;
         let bundle = project.bundle(&description, &Overrides::default())?;
-        Ok(Built { binary, bundle, cargo })
+        Ok(Built {
+            binary,
+            bundle,
+            description: Box::new(description),
+            cargo,
+        })
     });
     Ok(building.await??)
 }

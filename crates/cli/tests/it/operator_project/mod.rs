@@ -36,7 +36,7 @@ while kill -0 "$PPID" 2>/dev/null; do sleep 0.05; done
 const CARGO: &str = r#"#!/bin/sh
 echo built >> cargo.log
 if grep -q MISTAKE src/operator.sh; then
-  echo "error[E0425]: cannot find value" >&2
+  printf '{"reason":"compiler-message","message":{"level":"error","rendered":"error[E0425]: cannot find value\\n"}}\n'
   exit 101
 fi
 mkdir -p target

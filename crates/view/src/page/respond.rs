@@ -2,6 +2,7 @@
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use kubewright_runtime::serve::{HttpResponse, ResponseBody};
+use serde_json::Value;
 
 /// Nothing is loaded but the page's own files, nothing else runs, and nobody puts the page into a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
@@ -30,6 +31,11 @@ pub(super) fn typed(code: StatusCode, content_type: &'static str, body: impl Int
 /// A file of the page.
 pub(super) fn asset(content_type: &'static str, text: &'static str) -> HttpResponse {
     typed(StatusCode::OK, content_type, text)
+}
+
+/// Data for the page.
+pub(super) fn json_page(value: &Value) -> HttpResponse {
+    typed(StatusCode::OK, "application/json", value.to_string())
 }
 
 /// Why there is no answer.

@@ -11,6 +11,13 @@ export function element(name, className, ...children) {
   return made;
 }
 
+/** A link to a place of the page. */
+export function link(hash, ...children) {
+  const made = element("a", "", ...children);
+  made.href = hash;
+  return made;
+}
+
 /** Seconds as people write them. */
 export function duration(seconds) {
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)}µs`;
@@ -19,18 +26,21 @@ export function duration(seconds) {
   return `${Math.floor(seconds / 60)}m${Math.floor(seconds % 60)}s`;
 }
 
-/** A row of the list that can be chosen. */
-export function row(id, isChosen, choose, ...children) {
-  const made = element("button", "row", ...children);
-  made.type = "button";
-  made.dataset.id = id;
-  if (isChosen) made.setAttribute("aria-current", "true");
-  made.addEventListener("click", () => choose(id));
-  return made;
+/** A moment, in milliseconds since 1970, as the time of day. */
+export function clock(milliseconds) {
+  const time = new Date(milliseconds);
+  const two = (number) => String(number).padStart(2, "0");
+  return `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}.${String(time.getMilliseconds()).padStart(3, "0")}`;
 }
 
 /** A heading with items below it; nothing if there are none. */
 export function section(title, items) {
   if (items.length === 0) return null;
-  return element("div", "", element("h3", "", title), element("ul", "", ...items));
+  return element("section", "", element("h3", "", title), element("ul", "", ...items));
+}
+
+/** The answer of an address of this page as JSON; null if there is none. */
+export async function ask(path, parameters) {
+  const answer = await fetch(`${path}?${new URLSearchParams(parameters)}`);
+  return answer.ok ? answer.json() : null;
 }

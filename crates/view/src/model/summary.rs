@@ -1,23 +1,17 @@
 //! What is shown of an object: who owns it, how it stands, and its contents without what must stay secret.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Standing;
 
 /// What stands for something that is left out.
 const REDACTED: &str = "(redacted)";
 
-/// Whether objects of a resource are shown. Events and leases come and go without meaning anything for the tree.
-pub(super) fn is_shown(group: &str, resource: &str) -> bool {
-    !matches!(
-        (group, resource),
-        ("" | "events.k8s.io", "events") | ("coordination.k8s.io", "leases")
-    )
-}
-
-/// An object without the contents of Secrets and without managedFields.
+/// An object without the contents of Secrets.
 pub(super) fn redacted(mut object: Value) -> Value {
     let is_secret = object["kind"] == "Secret" && object["apiVersion"] == "v1";
     if let Some(metadata) = object["metadata"].as_object_mut() {
-        metadata.remove("managedFields");
         // What kubectl keeps there is the whole object.
         if let Some(annotations) = metadata.get_mut("annotations").filter(|_| is_secret) {
             redact(annotations);
@@ -45,16 +39,53 @@ fn redact(values: &mut Value) {
 }
 
 /// An object as the tree shows it.
-pub(super) fn summary(object: &Value) -> Value {
-    let metadata = &object["metadata"];
-    let owners = metadata["ownerReferences"].as_array();
-    let owners: Vec<&Value> = owners.into_iter().flatten().map(|owner| &owner["uid"]).collect();
-    let (state, why) = state(object);
-    json!({
-        "uid": metadata["uid"], "apiVersion": object["apiVersion"], "kind": object["kind"],
-        "namespace": metadata["namespace"], "name": metadata["name"], "revision": metadata["resourceVersion"],
-        "owners": owners, "state": state, "why": why,
-    })
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Summary {
+    pub(crate) uid: String,
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: String,
+    /// The uids of its owners.
+    pub(crate) owners: Vec<String>,
+    /// How it stands, in a word; empty if nothing says.
+    pub(crate) state: &'static str,
+    pub(crate) standing: Standing,
+    pub(crate) why: String,
+}
+
+impl Summary {
+    /// `Deployment shop/web`
+    pub(crate) fn label(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{} {namespace}/{}", self.kind, self.name),
+            None => format!("{} {}", self.kind, self.name),
+        }
+    }
+
+    /// `None`: it is no object of an API server.
+    pub(crate) fn of(object: &Value) -> Option<Self> {
+        let metadata = &object["metadata"];
+        let owners = metadata["ownerReferences"].as_array();
+        let (state, why) = state(object);
+        Some(Summary {
+            uid: metadata["uid"].as_str()?.to_owned(),
+            api_version: text(&object["apiVersion"]),
+            kind: text(&object["kind"]),
+            namespace: metadata["namespace"].as_str().map(str::to_owned),
+            name: text(&metadata["name"]),
+            owners: owners.into_iter().flatten().map(|owner| text(&owner["uid"])).collect(),
+            state,
+            standing: match state {
+                "ready" => Standing::Good,
+                "failed" => Standing::Bad,
+                "" => Standing::Neutral,
+                _ => Standing::Busy,
+            },
+            why,
+        })
+    }
 }
 
 /// How an object stands, in a word, and why.
@@ -126,6 +157,8 @@ fn text(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -133,19 +166,15 @@ mod tests {
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret",
             "metadata": {
-                "name": "door", "uid": "1", "managedFields": [{ "manager": "kubectl" }],
+                "name": "door", "uid": "1",
                 "annotations": { "kubectl.kubernetes.io/last-applied-configuration": "{\"data\":{\"key\":\"c2VzYW1l\"}}" },
             },
             "data": { "key": "c2VzYW1l" }, "stringData": { "key": "sesame" },
         });
         let shown = redacted(secret);
         let text = shown.to_string();
-        assert!(
-            !text.contains("c2VzYW1l") && !text.contains("sesame") && !text.contains("managedFields"),
-            "{text}"
-        );
+        assert!(!text.contains("c2VzYW1l") && !text.contains("sesame"), "{text}");
         assert_eq!(shown["data"]["key"], REDACTED);
-        assert!(!summary(&shown).to_string().contains("sesame"));
     }
 
     #[test]

@@ -1,14 +1,23 @@
-// The page: exchanges the link's token for a cookie, follows both streams, and draws the view that is chosen.
+// The page: exchanges the link's token for a cookie, follows the news, and draws the view that is chosen.
 
 import { element } from "/dom.js";
+import { List } from "/list.js";
 import { Objects } from "/objects.js";
+import { Operator } from "/operator.js";
 import { Reconciles } from "/reconciles.js";
+import { Requests } from "/requests.js";
+import { Session } from "/session.js";
+import { Warnings } from "/warnings.js";
+import { Webhooks } from "/webhooks.js";
 
 const at = (id) => document.getElementById(id);
-const reconciles = new Reconciles();
-const objects = new Objects();
-const views = { reconciles, objects };
-const chosen = { reconciles: null, objects: null };
+const session = new Session();
+const views = {
+  reconciles: new Reconciles(), objects: new Objects(), operator: new Operator(), webhooks: new Webhooks(), requests: new Requests(),
+  warnings: new Warnings(),
+};
+const chosen = {};
+const list = new List(at("list"), choose);
 let view = "reconciles";
 let isDrawing = false;
 
@@ -24,28 +33,29 @@ function redraw() {
 
 function draw() {
   const filter = at("filter").value.trim().toLowerCase();
-  const hadFocus = at("list").contains(document.activeElement);
-  at("list").replaceChildren(...views[view].rows(filter, chosen[view], choose));
+  list.show(views[view].rows(filter), chosen[view] ?? null);
   at("detail").replaceChildren(...views[view].detail(chosen[view], redraw));
-  if (hadFocus) (at("list").querySelector("[aria-current]") ?? at("list")).focus();
+  at("trouble").replaceChildren(...session.trouble());
+  at("state").replaceChildren(element("span", session.standing, session.words()));
   for (const name of Object.keys(views)) {
     if (name === view) at(`to-${name}`).setAttribute("aria-current", "page");
     else at(`to-${name}`).removeAttribute("aria-current");
   }
+  const warnings = views.warnings.current;
+  at("to-warnings").textContent = warnings ? `Warnings (${warnings})` : "Warnings";
+  at("to-warnings").classList.toggle("bad", warnings > 0);
 }
 
 function choose(id) {
   chosen[view] = id;
   history.replaceState(null, "", `#${view}/${encodeURIComponent(id)}`);
   draw();
-  at("list").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  list.reveal(id);
 }
 
 function move(by) {
-  const rows = [...at("list").querySelectorAll("button")];
-  const now = rows.findIndex((row) => row.dataset.id === chosen[view]);
-  const next = rows[now < 0 ? 0 : now + by];
-  if (next) choose(next.dataset.id);
+  const next = list.next(by);
+  if (next !== null) choose(next);
 }
 
 /** Where the fragment leads: `#objects`, `#reconciles/12`. */
@@ -55,6 +65,7 @@ function follow() {
   view = name;
   if (id) chosen[view] = decodeURIComponent(id);
   draw();
+  list.reveal(chosen[view]);
 }
 
 document.addEventListener("keydown", (event) => {
@@ -74,6 +85,10 @@ document.addEventListener("keydown", (event) => {
     k: () => move(-1),
     r: () => { location.hash = "#reconciles"; },
     o: () => { location.hash = "#objects"; },
+    p: () => { location.hash = "#operator"; },
+    h: () => { location.hash = "#webhooks"; },
+    a: () => { location.hash = "#requests"; },
+    w: () => { location.hash = "#warnings"; },
   };
   if (!(event.key in actions)) return;
   event.preventDefault();
@@ -81,10 +96,6 @@ document.addEventListener("keydown", (event) => {
 });
 at("filter").addEventListener("input", redraw);
 window.addEventListener("hashchange", follow);
-
-function tell(text) {
-  at("state").textContent = text;
-}
 
 async function login() {
   const token = location.hash.startsWith("#token=") ? location.hash.slice("#token=".length) : null;
@@ -96,38 +107,27 @@ async function login() {
 }
 
 function listen() {
-  const trace = new EventSource("/api/trace");
-  trace.addEventListener("begin", (event) => {
-    reconciles.begin(JSON.parse(event.data));
-    tell("");
+  const news = new EventSource("/api/news");
+  news.addEventListener("message", (event) => {
+    const told = JSON.parse(event.data);
+    if (told.session) session.take(told.session);
+    if (told.objects) views.objects.take(told.objects);
+    if (told.unreadable) views.objects.unreadable = told.unreadable;
+    if (told.reconciles) views.reconciles.take(told.reconciles);
+    if (told.reconciles) views.webhooks.take(told.reconciles);
+    if (told.operator) views.operator.take(told.operator);
+    if (told.requests) views.requests.take(told.requests);
+    if (told.warnings) views.warnings.take(told.warnings);
     redraw();
   });
-  trace.addEventListener("missed", (event) => {
-    reconciles.missed += JSON.parse(event.data).count;
-    tell(`${reconciles.missed} records were missed`);
-  });
-  trace.addEventListener("waiting", () => tell("waiting for the operator"));
-  trace.addEventListener("message", (event) => {
-    if (reconciles.take(JSON.parse(event.data))) redraw();
-  });
-  trace.addEventListener("error", () => {
-    if (trace.readyState === EventSource.CLOSED) stranger();
-  });
-  const state = new EventSource("/api/objects");
-  state.addEventListener("objects", (event) => {
-    objects.take(JSON.parse(event.data));
-    redraw();
-  });
-  state.addEventListener("unavailable", () => {
-    objects.isAvailable = false;
-    state.close();
-    redraw();
+  news.addEventListener("error", () => {
+    if (news.readyState === EventSource.CLOSED) stranger();
+    else at("state").replaceChildren(element("span", "bad", "kubewright dev does not answer"));
   });
 }
 
 function stranger() {
-  tell("");
-  at("list").replaceChildren(element("p", "row bad", "Open the link that kubewright dev printed: it has a token."));
+  list.say("Open the link that kubewright dev printed: it has a token.", "bad");
 }
 
 if (await login()) {

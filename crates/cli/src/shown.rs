@@ -1,0 +1,108 @@
+//! What a command shows of an operator and its cluster: the model that its sources write into, and the page.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use kubewright_apiserver::ApiServer;
+use kubewright_runtime::stop::Stopper;
+use kubewright_view::{
+    Connect, Model, OperatorKinds, Page, SharedModel, follow_cluster, follow_operator, follow_server,
+};
+use tokio::task::JoinHandle;
+
+/// As much is kept of what objects were.
+const HISTORY_BYTES: usize = 64 << 20;
+
+/// What is shown, as long as it is.
+pub(crate) struct Shown {
+    model: SharedModel,
+    page: Page,
+    stopper: Stopper,
+    sources: Vec<JoinHandle<()>>,
+    followed: Option<Followed>,
+}
+
+/// The operator that is shown.
+pub(crate) enum ShownOperator {
+    /// One whose debug endpoint is reached so.
+    At(Arc<dyn Connect>),
+    /// One that tells nothing of itself.
+    Silent,
+}
+
+/// A cluster whose objects are shown.
+struct Followed {
+    kinds: OperatorKinds,
+    stopper: Stopper,
+    task: JoinHandle<()>,
+}
+
+impl Shown {
+    /// Shows an operator, and the objects of an API server in this process, on a port of this machine; 0 picks a free one.
+    pub(crate) async fn start(
+        port: u16,
+        operator: ShownOperator,
+        server: Option<&ApiServer>,
+    ) -> Result<Self, Box<dyn Error>> {
+        let model = SharedModel::new(Model::new(HISTORY_BYTES));
+        let page = Page::start(port, model.clone()).await.map_err(|error| {
+            format!("cannot serve the page on port {port} of 127.0.0.1; --port 0 picks a free one: {error}")
+        })?;
+        let (stopper, stop) = Stopper::new();
+        let mut sources = Vec::new();
+        if let ShownOperator::At(operator) = operator {
+            sources.push(tokio::spawn(follow_operator(operator, model.clone(), stop.clone())));
+        }
+        if let Some(server) = server {
+            sources.push(tokio::spawn(follow_server(server.clone(), model.clone(), stop)));
+        }
+        Ok(Shown {
+            model,
+            page,
+            stopper,
+            sources,
+            followed: None,
+        })
+    }
+
+    /// Shows the objects of a cluster that is somewhere else, of these kinds.
+    pub(crate) fn follow_cluster(&mut self, client: &kube::Client, kinds: OperatorKinds) {
+        if self.followed.as_ref().is_some_and(|followed| followed.kinds == kinds) {
+            return;
+        }
+        let (stopper, stop) = Stopper::new();
+        let (client, wanted, model) = (client.clone(), kinds.clone(), self.model.clone());
+        let task = tokio::spawn(async move {
+            let found = wanted.find(&client).await;
+            follow_cluster(client, found, model, stop).await;
+        });
+        let followed = self.followed.replace(Followed { kinds, stopper, task });
+        if let Some(before) = followed {
+            before.stopper.stop();
+        }
+    }
+
+    /// Where it is, with the token that lets one in.
+    pub(crate) fn link(&self) -> &str {
+        self.page.link()
+    }
+
+    /// What is shown.
+    pub(crate) fn model(&self) -> &SharedModel {
+        &self.model
+    }
+
+    /// Ends it.
+    pub(crate) async fn stop(self) {
+        self.stopper.stop();
+        self.page.stop().await;
+        if let Some(followed) = self.followed {
+            followed.stopper.stop();
+            let _ = followed.task.await;
+        }
+        for source in self.sources {
+            // One that failed has nothing more to do either.
+            let _ = source.await;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What was asked of the API server, by whom and with what answer; and what that says of the operator's rights.
+
+use std::collections::{BTreeMap, HashMap};
+
+use kubewright_description::Description;
+use kubewright_manifests::rules::check::{Origin, Request, check};
+use serde_json::{Value, json};
+
+/// More different requests are counted together.
+const MOST: usize = 2000;
+
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    counts: BTreeMap<Counted, u64>,
+    /// What the operator asked for, each once.
+    of_operator: HashMap<OperatorRequest, Request>,
+    /// Who the operator is, and how it describes itself, if it does.
+    operator: Option<(String, Option<Description>)>,
+    change: u64,
+}
+
+/// A request that was answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) request: Request,
+    pub(crate) code: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Counted {
+    user: String,
+    verb: String,
+    /// `deployments.apps/status`, or a path.
+    what: String,
+    code: u16,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OperatorRequest {
+    verb: String,
+    what: String,
+    namespace: String,
+    name: String,
+    allowed: bool,
+}
+
+impl Requests {
+    /// The operator is this user, and describes itself so.
+    pub(crate) fn operator(&mut self, user: String, description: Description) {
+        self.set(user, Some(description));
+    }
+
+    /// The operator is this user, and does not say which rights it needs.
+    pub(crate) fn operator_user(&mut self, user: String) {
+        self.set(user, None);
+    }
+
+    fn set(&mut self, user: String, description: Option<Description>) {
+        if self.operator.as_ref().is_none_or(|(known, _)| *known != user) {
+            self.of_operator.clear();
+        }
+        self.operator = Some((user, description));
+        self.change += 1;
+    }
+
+    pub(crate) fn take(&mut self, asked: Asked) {
+        self.change += 1;
+        let request = asked.request;
+        let mut counted = Counted {
+            user: request.user.clone(),
+            verb: request.verb.clone(),
+            what: what(&request),
+            code: asked.code,
+        };
+        if self.counts.len() >= MOST && !self.counts.contains_key(&counted) {
+            "…".clone_into(&mut counted.what);
+        }
+        *self.counts.entry(counted).or_default() += 1;
+        if self.operator.as_ref().is_none_or(|(user, _)| *user != request.user) {
+            return;
+        }
+        // An apply or an update that created its object needs the right to create, too.
+        let is_creation = asked.code == 201 && matches!(&*request.verb, "patch" | "update");
+        let creation = is_creation.then(|| Request {
+            verb: "create".to_owned(),
+            ..request.clone()
+        });
+        for request in [Some(request), creation].into_iter().flatten() {
+            let key = OperatorRequest {
+                verb: request.verb.clone(),
+                what: what(&request),
+                namespace: request.namespace.clone(),
+                name: request.name.clone(),
+                allowed: request.allowed,
+            };
+            if self.of_operator.len() < MOST {
+                self.of_operator.entry(key).or_insert(request);
+            }
+        }
+    }
+
+    /// Everything, if something changed after a change.
+    pub(crate) fn since(&self, seen: u64) -> Option<(u64, Value)> {
+        if self.change <= seen {
+            return None;
+        }
+        let requests: Vec<Value> = self.counts.iter().map(Counted::told).collect();
+        let mut part = json!({ "requests": requests });
+        if let Some((user, description)) = &self.operator {
+            part["operator"] = user.as_str().into();
+            let Some(description) = description else {
+                return Some((self.change, part));
+            };
+            let requests: Vec<Request> = self.of_operator.values().cloned().collect();
+            let report = check(description, &requests);
+            part["missing"] = report.denied.iter().map(ToString::to_string).collect();
+            // What follows from declarations is in use as soon as the caches are.
+            let unused = report.unused.iter().filter(|unused| unused.origin == Origin::Written);
+            part["unused"] = unused.map(ToString::to_string).collect();
+        }
+        Some((self.change, part))
+    }
+}
+
+impl Counted {
+    fn told((counted, count): (&Counted, &u64)) -> Value {
+        json!({ "user": counted.user, "verb": counted.verb, "what": counted.what, "code": counted.code, "count": count })
+    }
+}
+
+fn what(request: &Request) -> String {
+    if request.resource.is_empty() {
+        return request.path.clone();
+    }
+    let mut what = request.resource.clone();
+    if !request.group.is_empty() {
+        what = format!("{what}.{}", request.group);
+    }
+    if !request.subresource.is_empty() {
+        what = format!("{what}/{}", request.subresource);
+    }
+    what
+}
+
+#[cfg(test)]
+mod tests {
+    use kubewright_description::Rule;
+
+    use super::*;
+
+    fn asked(user: &str, verb: &str, resource: &str, code: u16) -> Asked {
+        Asked {
+            request: Request {
+                user: user.to_owned(),
+                verb: verb.to_owned(),
+                group: "apps".to_owned(),
+                resource: resource.to_owned(),
+                namespace: "shop".to_owned(),
+                name: "web".to_owned(),
+                allowed: code != 403,
+                ..Request::default()
+            },
+            code,
+        }
+    }
+
+    fn description() -> Description {
+        let mut description: Description = serde_json::from_value(json!({
+            "version": kubewright_description::VERSION, "name": "shop", "controllers": [], "rules": [],
+        }))
+        .unwrap();
+        description.rules = vec![Rule::new(["apps"], ["deployments"], ["create", "delete", "patch"])];
+        description
+    }
+
+    #[test]
+    fn what_the_operator_may_not_and_what_it_never_did_is_told_in_words() {
+        let mut requests = Requests::default();
+        requests.operator("shop".to_owned(), description());
+        // It was created by an apply.
+        requests.take(asked("shop", "patch", "deployments", 201));
+        requests.take(asked("shop", "list", "daemonsets", 403));
+        requests.take(asked("kubectl", "list", "statefulsets", 403));
+        let (change, told) = requests.since(0).unwrap();
+        let missing = told["missing"].as_array().unwrap();
+        assert_eq!(missing.len(), 1, "{told}");
+        let words = missing[0].as_str().unwrap();
+        assert!(
+            words.starts_with("once denied: list of daemonsets.apps") && words.contains("#[rbac("),
+            "{words}"
+        );
+        assert_eq!(
+            told["unused"],
+            json!(["never used: delete of deployments.apps; take it out of its `#[rbac(…)]` or `.rule(…)`"])
+        );
+        assert_eq!(told["requests"].as_array().unwrap().len(), 3);
+        assert!(requests.since(change).is_none());
+    }
+
+    #[test]
+    fn requests_are_counted_by_who_what_and_answer_within_bounds() {
+        let mut requests = Requests::default();
+        for _ in 0..3 {
+            requests.take(asked("shop", "get", "deployments", 200));
+        }
+        requests.take(asked("shop", "get", "deployments", 404));
+        let (_, told) = requests.since(0).unwrap();
+        assert_eq!(
+            told["requests"][0],
+            json!({ "user": "shop", "verb": "get", "what": "deployments.apps", "code": 200, "count": 3 })
+        );
+        assert_eq!(told["requests"][1]["code"], 404);
+        for number in 0..2 * MOST {
+            requests.take(asked("shop", "get", &format!("r{number}"), 200));
+        }
+        assert!(requests.counts.len() <= MOST + 1);
+    }
+}

@@ -1,0 +1,84 @@
+// The timeline: reconciles, the newest first, each with what woke it, what it did and what that woke.
+
+import { ask, clock, duration, element, link, section } from "/dom.js";
+
+export class Reconciles {
+  constructor() {
+    this.byOrder = new Map();
+    this.byId = new Map();
+    this.missed = 0;
+    this.loaded = null;
+  }
+
+  take({ changed, oldest, missed }) {
+    this.missed = missed;
+    for (const one of changed) {
+      this.byOrder.set(one.order, one);
+      this.byId.set(one.id, one);
+    }
+    for (const [order, one] of this.byOrder) {
+      if (order >= oldest) break;
+      this.byOrder.delete(order);
+      this.byId.delete(one.id);
+    }
+  }
+
+  rows(filter) {
+    const all = [...this.byOrder.values()].filter((one) => `${one.controller} ${one.key}`.toLowerCase().includes(filter)).reverse();
+    return all.map((one) => ({
+      id: one.id,
+      cells: () => [
+        element("span", "number", `#${one.id}`),
+        element("span", "name", `${one.controller} `, element("b", "", one.key),
+          element("span", "note", one.why, ...one.smells.map((smell) => element("span", "busy", ` ${smell}`)))),
+        element("span", one.standing, one.outcome),
+      ],
+    }));
+  }
+
+  detail(id, redraw) {
+    const one = this.byId.get(id);
+    if (!one) return [element("p", "faint", id ? "It is not kept any more." : "Choose a reconcile.")];
+    const stamp = `${one.id} ${one.outcome} ${one.took}`;
+    if (this.loaded?.stamp !== stamp) this.load(id, stamp, redraw);
+    const whole = this.loaded?.id === id ? this.loaded.whole : null;
+    return [
+      element("h2", "", `#${one.id} ${one.controller} ${one.key}`),
+      element("p", "", element("span", one.standing, one.outcome), ` · ${clock(one.at)} · waited ${duration(one.waited)}`,
+        one.took === null ? "" : ` · took ${duration(one.took)}`,
+        typeof whole?.again === "number" ? ` · tried again after ${duration(whole.again)}` : ""),
+      whole?.error ? element("pre", "bad", whole.error) : null,
+      ...one.smells.map((smell) => element("p", "busy", smell)),
+      ...(whole ? parts(whole) : []),
+    ].filter(Boolean);
+  }
+
+  async load(id, stamp, redraw) {
+    this.loaded = { id, stamp, whole: this.loaded?.id === id ? this.loaded.whole : null };
+    const whole = await ask("/api/reconcile", { id });
+    if (this.loaded.stamp !== stamp) return;
+    this.loaded.whole = whole;
+    redraw();
+  }
+}
+
+function parts(whole) {
+  const woken = whole.wokenBy.map(({ text, writer }) => element("li", "", text, writer ? element("span", "", " ", link(`#reconciles/${writer}`, "see it")) : null));
+  if (whole.wokenByMore > 0) woken.push(element("li", "faint", `and ${whole.wokenByMore} more`));
+  return [
+    section("Woken by", woken),
+    section("What it did", whole.steps.map(step)),
+    section("Woke", whole.caused.map((id) => element("li", "", link(`#reconciles/${id}`, `#${id}`)))),
+  ];
+}
+
+function step(one) {
+  const after = element("span", "number", duration(Math.max(one.after, 0)));
+  if (one.did === "read") return element("li", "", after, " read ", one.text);
+  if (one.did === "log") return element("li", "", after, " ", element("span", one.level === "ERROR" ? "bad" : "faint", one.level), ` ${one.text}`);
+  const result = one.error ?? (one.changedNothing ? "unchanged" : one.revision === null ? "" : `@${one.revision}`);
+  const changes = one.changes.map((change) => element("li", "", element("code", "", `${change.path}: ${change.before} → ${change.after}`)));
+  const sent = one.sent === null ? null : element("details", "", element("summary", "faint", "sent"), element("pre", "", one.sent));
+  return element("li", "", after, ` ${one.verb} ${one.target} `, element("span", one.error ? "bad" : "good", one.code ?? "no answer"), ` ${result} `,
+    element("span", "number", duration(one.took)), changes.length ? element("ul", "", ...changes) : null, sent);
+}

@@ -1,0 +1,20 @@
+//! Where it comes from: the operator's debug endpoint, and the API server.
+
+mod cluster;
+mod kinds;
+mod operator;
+mod server;
+mod server_sent;
+
+pub use cluster::{FollowedKind, follow_cluster};
+pub use kinds::OperatorKinds;
+pub use operator::{Connect, Connecting, Connection, follow_operator};
+pub use server::follow_server;
+
+/// Events and leases come and go without meaning anything for the tree.
+fn is_left_out(group: &str, resource: &str) -> bool {
+    matches!(
+        (group, resource),
+        ("" | "events.k8s.io", "events") | ("coordination.k8s.io", "leases")
+    )
+}
