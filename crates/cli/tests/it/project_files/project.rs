@@ -217,17 +217,24 @@ fn the_program_is_built_with_cargo_whose_words_are_passed_on() {
     assert!(
         outcome
             .err
-            .contains("Compiling build --bins --examples --message-format=json-render-diagnostics"),
+            .contains("Compiling build --bins --examples --message-format=json\n"),
         "{}",
         outcome.err
     );
-    project.script("bin/cargo", "echo 'error: no such crate' >&2; exit 101");
+    // What cargo says comes as it is, what the compiler says in messages.
+    let message = json!({
+        "reason": "compiler-message", "message": { "level": "error", "rendered": "error[E0425]: cannot find value\n" },
+    });
+    let script = format!("echo 'error: no such crate' >&2; echo '{message}'; exit 101");
+    project.script("bin/cargo", &script);
     let outcome = build(&project).failed();
-    assert!(
-        outcome.err.contains("no such crate") && outcome.err.contains("does not build"),
-        "{}",
-        outcome.err
-    );
+    for words in [
+        "error: no such crate",
+        "error[E0425]: cannot find value\n",
+        "does not build",
+    ] {
+        assert!(outcome.err.contains(words), "{}", outcome.err);
+    }
     project.script("bin/cargo", "exit 0");
     assert!(build(&project).failed().err.contains("src/main.rs"));
 }
