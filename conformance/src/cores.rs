@@ -1,4 +1,4 @@
-//! Work that is done by all cores of the machine.
+//! Work that is done beside each other.
 
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
@@ -7,6 +7,15 @@ use std::thread;
 /// Does every piece of work on one of as many threads as there are cores; the results, in the order of the pieces.
 pub(crate) fn on_every_core<W: Send, R: Send>(pieces: Vec<W>, work: impl Fn(W) -> R + Sync) -> Vec<R> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    on_threads(cores, pieces, work)
+}
+
+/// Does all pieces of work at the same time, which is for work that waits more than it computes; the results, in the order of the pieces.
+pub(crate) fn at_once<W: Send, R: Send>(pieces: Vec<W>, work: impl Fn(W) -> R + Sync) -> Vec<R> {
+    on_threads(pieces.len(), pieces, work)
+}
+
+fn on_threads<W: Send, R: Send>(threads: usize, pieces: Vec<W>, work: impl Fn(W) -> R + Sync) -> Vec<R> {
     let left = Mutex::new(pieces.into_iter().enumerate());
     // A lock that a panic poisoned still has what is left; the panic itself ends the scope.
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -18,7 +27,7 @@ pub(crate) fn on_every_core<W: Send, R: Send>(pieces: Vec<W>, work: impl Fn(W) -
         done
     };
     let mut done: Vec<(usize, R)> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
         let finished = workers.into_iter().map(|worker| match worker.join() {
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -41,5 +50,15 @@ mod tests {
             piece * 2
         });
         assert_eq!(doubled, pieces.iter().map(|piece| piece * 2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn work_that_waits_for_other_work_is_done_at_once() {
+        let all = std::sync::Barrier::new(20);
+        let done = at_once((0..20).collect(), |piece| {
+            all.wait();
+            piece
+        });
+        assert_eq!(done, (0..20).collect::<Vec<_>>());
     }
 }

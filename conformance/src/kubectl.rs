@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use kubewright_apiserver::{ApiServer, Listener, Options};
 use thiserror::Error;
 
-use crate::cores::on_every_core;
+use crate::cores::at_once;
 use crate::corpus::home;
 use crate::decisions::{self, DecisionsError};
 use crate::remote::INFORMED;
@@ -118,14 +118,14 @@ pub fn replay(script: &Script, kubectl: &Kubectl) -> Result<Outcome, KubectlErro
     })
 }
 
-/// Replays scripts on an embedded server over TLS, one server for each.
+/// Replays scripts on an embedded server over TLS, one server for each. Commands wait most of their time, for what they ask for to happen.
 pub fn replay_embedded(scripts: &[Script], binary: &Path) -> Result<Vec<Outcome>, KubectlError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(KubectlError::Server)?;
-    let outcomes = on_every_core(scripts.iter().collect(), |script| {
+    let outcomes = at_once(scripts.iter().collect(), |script| {
         let listener = runtime.block_on(listening())?;
         let kubectl = Kubectl {
             binary: binary.to_owned(),

@@ -1,7 +1,7 @@
 //! Compares the embedded API server with the real kube-apiserver and etcd: the same client and machine in one run, with ratios.
 //!
 //! `cargo run --profile dist -p kubewright-bench-apiserver` needs the real binaries (`conformance/upstream/build`) and a build of
-//! `kubewright` with the same profile; `--only-ours` leaves the real pair out.
+//! `kubewright` with the same profile; `--only-ours` leaves the real pair out, `--only policies` everything but admission policies.
 
 mod client;
 mod custom;
@@ -15,8 +15,10 @@ mod work;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
+use kubewright_apiserver::{ApiServer, Options};
 
+use crate::endpoint::Endpoint;
 use crate::report::Figures;
 
 /// Measures the embedded API server against the real one.
@@ -31,12 +33,21 @@ struct Arguments {
     /// Leave the real server out
     #[arg(long)]
     only_ours: bool,
-    /// Custom resources alone, in this process: what to put under a profiler
-    #[arg(long)]
-    only_custom: bool,
+    /// One part alone
+    #[arg(long, value_enum)]
+    only: Option<Part>,
     /// Also fill a server with 1 000, 10 000 and 100 000 `ConfigMaps`
     #[arg(long)]
     scale: bool,
+}
+
+/// What can be measured alone.
+#[derive(Clone, Copy, ValueEnum)]
+enum Part {
+    /// Custom resources, in this process: what to put under a profiler
+    Custom,
+    /// Creates without and with ten admission policies
+    Policies,
 }
 
 fn main() -> ExitCode {
@@ -61,12 +72,14 @@ fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    if arguments.only_custom {
-        println!(
-            "{}",
-            work::custom_in_process(arguments.objects, arguments.clients).await?
-        );
-        return Ok(());
+    match arguments.only {
+        Some(Part::Custom) => {
+            let figures = work::custom_in_process(arguments.objects, arguments.clients).await?;
+            println!("{figures}");
+            return Ok(());
+        }
+        Some(Part::Policies) => return only_policies(arguments).await,
+        None => {}
     }
     let mut figures: Vec<(&str, Figures)> = Vec::new();
     if !arguments.only_ours {
@@ -98,5 +111,31 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error + Se
         eprintln!("bench: growing …");
         println!("{}", scale::table().await?);
     }
+    Ok(())
+}
+
+/// What admission policies cost the real pair and ours, which all run at the same time and take turns.
+async fn only_policies(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut peers = Vec::new();
+    if !arguments.only_ours {
+        peers.push(("kube-apiserver + etcd", peer::upstream().await?));
+    }
+    peers.push(("ours over TLS", peer::ours().await?));
+    let over_tls = |(name, peer): &(&'static str, peer::Peer)| (*name, Endpoint::Tls(peer.credentials.clone()));
+    let mut servers: Vec<(&str, Endpoint)> = peers.iter().map(over_tls).collect();
+    servers.push(("ours in-process", Endpoint::InProcess(ApiServer::new(Options::new()))));
+    let load = || std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let before = load();
+    println!(
+        "{}",
+        policy::table(&servers, arguments.objects, arguments.clients).await?
+    );
+    println!(
+        "\n{} objects, {} clients; load before: {}, after: {}",
+        arguments.objects,
+        arguments.clients,
+        before.trim(),
+        load().trim()
+    );
     Ok(())
 }

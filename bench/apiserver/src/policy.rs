@@ -1,5 +1,6 @@
 //! Creates of `ConfigMaps` while ten `ValidatingAdmissionPolicies` look at each of them, and all of them hold.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use http::Method;
@@ -7,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::client::Failure;
 use crate::endpoint::Endpoint;
-use crate::work::{NAMESPACE, config_map, one, rate, request};
+use crate::report::number;
+use crate::work::{NAMESPACE, config_map, make_namespace, one, rate, request};
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/bench/configmaps";
@@ -15,6 +17,44 @@ const POLICIES: usize = 10;
 /// How long policies may take to be in effect.
 const PATIENCE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(100);
+
+/// How often servers take turns when nothing but policies is measured.
+const TURNS: usize = 5;
+
+/// What policies cost each of the servers, as a table: creates without and with them. The servers take turns, so that all of them have
+/// their share of what else the machine does; a figure is the middle one of all turns.
+pub(crate) async fn table(servers: &[(&str, Endpoint)], objects: usize, clients: usize) -> Result<String, Failure> {
+    for (_, endpoint) in servers {
+        make_namespace(endpoint).await?;
+    }
+    let mut figures = vec![(Vec::new(), Vec::new()); servers.len()];
+    for _ in 0..TURNS {
+        for ((_, endpoint), (without, under)) in servers.iter().zip(&mut figures) {
+            without.push(create_configmaps(endpoint, objects, clients).await?);
+            one(endpoint, Method::DELETE, CONFIG_MAPS, "application/json", String::new()).await?;
+            under.push(create_rate(endpoint, objects, clients).await?);
+        }
+    }
+    let mut text =
+        String::from("| | create | create under ten admission policies | one costs more by |\n|---|---:|---:|---:|");
+    for ((name, _), (without, under)) in servers.iter().zip(figures) {
+        let (without, under) = (middle(without), middle(under));
+        let added = (1.0 / under - 1.0 / without) * 1e6;
+        let _ = write!(
+            text,
+            "\n| {name} | {} /s | {} /s | {} µs |",
+            number(without),
+            number(under),
+            number(added)
+        );
+    }
+    Ok(text)
+}
+
+fn middle(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
 
 /// Creates per second under the policies. They are gone afterwards, and so are the objects.
 pub(crate) async fn create_rate(endpoint: &Endpoint, objects: usize, clients: usize) -> Result<f64, Failure> {
@@ -28,10 +68,7 @@ pub(crate) async fn create_rate(endpoint: &Endpoint, objects: usize, clients: us
         }
     }
     until_in_effect(endpoint).await?;
-    let create = rate(endpoint, objects, clients, |index| {
-        (Method::POST, CONFIG_MAPS.into(), "application/json", config_map(index))
-    })
-    .await?;
+    let create = create_configmaps(endpoint, objects, clients).await?;
     for index in 0..POLICIES {
         for plural in ["validatingadmissionpolicybindings", "validatingadmissionpolicies"] {
             let path = format!("{GROUP}/{plural}/{}", name(index));
@@ -40,6 +77,13 @@ pub(crate) async fn create_rate(endpoint: &Endpoint, objects: usize, clients: us
     }
     one(endpoint, Method::DELETE, CONFIG_MAPS, "application/json", String::new()).await?;
     Ok(create)
+}
+
+async fn create_configmaps(endpoint: &Endpoint, objects: usize, clients: usize) -> Result<f64, Failure> {
+    rate(endpoint, objects, clients, |index| {
+        (Method::POST, CONFIG_MAPS.into(), "application/json", config_map(index))
+    })
+    .await
 }
 
 fn name(index: usize) -> String {

@@ -116,7 +116,7 @@ async fn all(endpoint: &Endpoint, objects: usize, clients: usize) -> Result<Figu
     })
 }
 
-async fn make_namespace(endpoint: &Endpoint) -> Result<(), Failure> {
+pub(crate) async fn make_namespace(endpoint: &Endpoint) -> Result<(), Failure> {
     let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{NAMESPACE}"}}}}"#);
     one(endpoint, Method::POST, "/api/v1/namespaces", "application/json", body).await?;
     Ok(())

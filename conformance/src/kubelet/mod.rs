@@ -2,7 +2,7 @@
 //!
 //! The real kube-apiserver asks the kubelet of a node, which is `upstream/kubelet` when cases are recorded: it answers with the library
 //! that container runtimes use, and its containers know a few commands. The embedded server has the same containers in this process
-//! ([`containers`]). What the ports of a Pod answer to proxies stands in the case ([`ports`]), and this program serves it to both.
+//! (`containers`). What the ports of a Pod answer to proxies stands in the case (`ports`), and this program serves it to both.
 
 pub(crate) mod containers;
 pub(crate) mod ports;

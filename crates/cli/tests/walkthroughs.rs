@@ -111,7 +111,7 @@ fn the_cronjob_tutorial_of_the_book_from_an_empty_folder_to_the_example() {
         files_below(&example.join(part), &mut files);
     }
     assert!(files.len() > 40, "{files:?}");
-    // A test that takes a minute is no part of the tutorial.
+    // The month is no part of the tutorial.
     files.retain(|file| !file.ends_with("tests/month.rs"));
     for file in files {
         let file = file.strip_prefix(&example).unwrap();

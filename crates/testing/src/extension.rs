@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
-use crate::Error;
 use crate::control_plane::ControlPlane;
 use crate::env::live;
 use crate::install::{Installation, SERVICE_PORT};
+use crate::{Error, deadline};
 
-/// How long the API server may take to find the API.
+/// How long the API server may take to find the API, at least.
 const AVAILABLE: Duration = Duration::from_secs(20);
 
 /// An aggregated API that is served. Dropping it ends it.
@@ -159,14 +159,15 @@ async fn put(client: &Client, kind: Kind, object: &Value) -> Result<(), Error> {
 
 /// Waits until the API server passes requests on, and until discovery tells clients of the kinds, which is a moment later.
 async fn available(client: &Client, services: &[Value]) -> Result<(), Error> {
-    let deadline = Instant::now() + AVAILABLE;
+    let patience = AVAILABLE.max(deadline::of_starts());
+    let deadline = Instant::now() + patience;
     for service in services {
         let text = |field: &str| service["spec"][field].as_str().unwrap_or_default().to_owned();
         let (group, version) = (text("group"), text("version"));
         while let Err(problem) = discovered(client, &group, &version).await {
             if Instant::now() > deadline {
                 return Err(Error::ControlPlane(format!(
-                    "/apis/{group}/{version} is not served after {AVAILABLE:?}: {problem}"
+                    "/apis/{group}/{version} is not served after {patience:?}: {problem}"
                 )));
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -177,8 +178,9 @@ async fn available(client: &Client, services: &[Value]) -> Result<(), Error> {
 
 /// Whether a version is served and discovered; the error says what is missing.
 async fn discovered(client: &Client, group: &str, version: &str) -> Result<(), String> {
-    // Servers before 1.30 have a list of names instead.
-    const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+    // What kubectl asks for: servers before 1.30 have the second form, those before 1.26 a list of names.
+    const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+        application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
     let request = |path: &str, accept: &str| {
         let request = http::Request::get(path)
             .header(http::header::ACCEPT, accept)
@@ -217,4 +219,38 @@ fn lists(discovery: &Value, group: &str, version: &str) -> bool {
 
 fn failed(error: &(impl std::fmt::Display + ?Sized)) -> Error {
     Error::ControlPlane(format!("the aggregated API cannot be served: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+
+    /// A server that knows aggregated discovery as 1.26 to 1.29 do. It serves a group and lists its name before it lists its kinds.
+    fn server_of_1_29(lists_kinds: bool) -> Client {
+        let answer = move |request: Request<Body>| {
+            let accept = request.headers()[http::header::ACCEPT].to_str().unwrap_or_default();
+            let version = json!({ "version": "v1", "resources": [{ "resource": "stars" }] });
+            let answer = if request.uri().path() == "/apis" && accept.contains("v=v2beta1") {
+                let item = json!({ "metadata": { "name": "sky.example.com" }, "versions": [version] });
+                json!({ "items": if lists_kinds { vec![item] } else { Vec::new() } })
+            } else {
+                json!({ "groups": [{ "name": "sky.example.com", "versions": [{ "version": "v1" }] }] })
+            };
+            async move { Ok::<_, Infallible>(Response::new(Body::from(answer.to_string().into_bytes()))) }
+        };
+        live(kube::Client::new(tower::service_fn(answer), "default"))
+    }
+
+    #[tokio::test]
+    async fn kinds_are_waited_for_where_kubectl_looks_for_them() {
+        let found = discovered(&server_of_1_29(false), "sky.example.com", "v1").await;
+        assert_eq!(found, Err("discovery does not list its kinds".to_owned()));
+        let found = discovered(&server_of_1_29(true), "sky.example.com", "v1").await;
+        assert_eq!(found, Ok(()));
+    }
 }

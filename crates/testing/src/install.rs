@@ -15,14 +15,12 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::Error;
+use crate::{Error, deadline};
 
 /// The image of the manager's Deployment, which is not installed.
 const IMAGE: &str = "controller:latest";
 /// The port of an operator's Services, which webhook configurations and `APIServices` name.
 pub(crate) const SERVICE_PORT: u16 = 443;
-/// How long a new kind may take to be served.
-const SERVED: Duration = Duration::from_secs(10);
 
 /// What is installed for an operator, in the order in which a cluster takes it.
 #[derive(Clone)]
@@ -169,7 +167,8 @@ pub(crate) async fn install(objects: &[Value], client: &Client, is_shared: bool)
 /// Waits until the kinds that were installed are served, and discovery tells of them. The embedded server has both at once; others need
 /// a moment for each and do not say when it is over.
 pub(crate) async fn served(objects: &[Value], client: &Client) -> Result<(), Error> {
-    let deadline = Instant::now() + SERVED;
+    let patience = deadline::of_starts();
+    let deadline = Instant::now() + patience;
     for definition in objects
         .iter()
         .filter(|object| object["kind"] == "CustomResourceDefinition")
@@ -187,7 +186,7 @@ pub(crate) async fn served(objects: &[Value], client: &Client) -> Result<(), Err
             {
                 if Instant::now() > deadline {
                     return Err(Error::ControlPlane(format!(
-                        "{path}/{plural} is not served after {SERVED:?}"
+                        "{path}/{plural} is not served after {patience:?}"
                     )));
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -199,7 +198,8 @@ pub(crate) async fn served(objects: &[Value], client: &Client) -> Result<(), Err
 
 /// Waits until the webhook configurations have the address of this process.
 pub(crate) async fn webhooks_known(objects: &[Value], admin: &kube::Client) -> Result<(), Error> {
-    let deadline = Instant::now() + SERVED;
+    let patience = deadline::of_starts();
+    let deadline = Instant::now() + patience;
     let calls = |object: &&Value| {
         let kind = object["kind"].as_str().unwrap_or_default();
         kind.ends_with("WebhookConfiguration") || object["spec"]["conversion"]["strategy"] == "Webhook"
@@ -226,7 +226,7 @@ pub(crate) async fn webhooks_known(objects: &[Value], admin: &kube::Client) -> R
             }
             if Instant::now() > deadline {
                 return Err(Error::ControlPlane(format!(
-                    "the server was not told of the webhooks of {name} after {SERVED:?}"
+                    "the server was not told of the webhooks of {name} after {patience:?}"
                 )));
             }
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -45,6 +45,7 @@
 
 mod audit;
 mod control_plane;
+mod deadline;
 mod env;
 mod error;
 pub mod explore;

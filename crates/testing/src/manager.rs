@@ -21,15 +21,13 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::Error;
 use crate::control_plane::ControlPlane;
 use crate::extension::{self, RunningExtension};
 use crate::install::{Installation, SERVICE_PORT, webhooks_known};
 use crate::settle::Delayed;
 use crate::traffic::{Traffic, WebhookGate};
+use crate::{Error, deadline};
 
-/// How long a manager may take to be ready.
-const READY: Duration = Duration::from_secs(10);
 /// How long it may take to stop.
 const STOP: Duration = Duration::from_secs(5);
 
@@ -219,8 +217,9 @@ struct Starting {
 
 impl Starting {
     async fn ready(mut self, traffic: &Traffic) -> Result<(Client, JoinHandle<()>), Error> {
-        let deadline = Instant::now() + READY;
-        let late = |why: String| Error::NotReady { waited: READY, why };
+        let waited = deadline::of_starts();
+        let deadline = Instant::now() + waited;
+        let late = |why: String| Error::NotReady { waited, why };
         let client = tokio::select! {
             biased;
             client = &mut self.client => client.ok(),

@@ -23,10 +23,8 @@ use crate::control_plane::{ControlPlane, Embedded, Mode};
 use crate::fail::{CallSite, or_fail};
 use crate::install::{self, Installation};
 use crate::traffic::{Rewrite, Traffic};
-use crate::{Error, manifests};
+use crate::{Error, deadline, manifests};
 
-/// How long [`TestEnv::eventually`] waits by default.
-const DEADLINE: Duration = Duration::from_secs(10);
 /// When an environment with a seed begins, in virtual time: 2026-01-01T00:00:00Z.
 pub(crate) const SEEDED_EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
 /// How many writes a manager may need within a minute.
@@ -347,7 +345,7 @@ impl Builder {
             settings: Settings {
                 seed: self.seed,
                 clock,
-                deadline: self.deadline.unwrap_or_else(default_deadline),
+                deadline: self.deadline.unwrap_or_else(deadline::of_tests),
                 write_budget: self.write_budget,
                 refusals_fail: self.refusals_fail,
                 configure: self.configure,
@@ -409,12 +407,6 @@ fn clock(seed: Option<u64>) -> Clock {
     } else {
         Clock::system()
     }
-}
-
-fn default_deadline() -> Duration {
-    let said = std::env::var("KUBEWRIGHT_TEST_DEADLINE").ok();
-    let seconds = said.and_then(|text| text.parse().ok());
-    seconds.map_or(DEADLINE, Duration::from_secs)
 }
 
 impl std::fmt::Debug for Builder {
