@@ -15,7 +15,7 @@ use kubewright_apiserver::{
 };
 use kubewright_manifests::definitions::{self, DefinitionOptions, WebhookService};
 use kubewright_runtime::conversion::{Conversion, ConversionError, Conversions};
-use kubewright_runtime::extension::{ApiExtension, ExtensionContext, InProcessExtension};
+use kubewright_runtime::extension::{ApiExtension, ExtensionContext, InProcessContext, InProcessExtension};
 use kubewright_runtime::object::{Kind, Object};
 use kubewright_runtime::operator::{ConversionDescription, DefinitionDescription, Description, describe_kind};
 use schemars::JsonSchema;
@@ -220,11 +220,17 @@ impl ApiExtension for ExtensionServer {
 
     fn in_process(
         self: Arc<Self>,
-        kube: kube::Client,
+        context: InProcessContext,
     ) -> BoxFuture<'static, Result<InProcessExtension, Box<dyn Error + Send + Sync>>> {
         Box::pin(async move {
-            let delegation = Delegation::new(kube, self.delegation.clone()).believing_headers();
-            let server = self.server(Arc::new(delegation)).await?;
+            let delegation = Delegation::new(context.kube, self.delegation.clone()).believing_headers();
+            let mut options = Options::new()
+                .delegated_access(Arc::new(delegation))
+                .epoch(context.clock.now());
+            if let Some(seed) = context.seed {
+                options = options.seed(seed);
+            }
+            let server = self.over(options).await?;
             let service = server.service_by_headers();
             Ok(BoxCloneSyncService::new(service_fn(
                 move |request: Request<Incoming>| {

@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 use tower::util::BoxCloneSyncService;
 
 use crate::certificates::ServingCertificates;
+use crate::clock::Clock;
 use crate::manager::{RunContext, Runnable};
 use crate::serve::{BindAddress, Certificates};
 use crate::stop::Stop;
@@ -38,6 +39,25 @@ impl fmt::Debug for ExtensionContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExtensionContext")
             .field("listener", &self.listener)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a server of an aggregated API in the process of the API server gets.
+pub struct InProcessContext {
+    /// The API server, which is asked what clients may do.
+    pub kube: kube::Client,
+    /// What time it is.
+    pub clock: Clock,
+    /// Makes uids and generated names repeat themselves; they differ from run to run if `None`.
+    pub seed: Option<u64>,
+}
+
+impl fmt::Debug for InProcessContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InProcessContext")
+            .field("clock", &self.clock)
+            .field("seed", &self.seed)
             .finish_non_exhaustive()
     }
 }
@@ -63,11 +83,10 @@ pub trait ApiExtension: Any + Send + Sync {
         context: ExtensionContext,
     ) -> BoxFuture<'static, Result<(), Box<dyn Error + Send + Sync>>>;
 
-    /// The same for an API server in this process, whose `X-Remote-User` and its like are to be believed. `kube` is that server,
-    /// which is asked what clients may do.
+    /// The same for an API server in this process, whose `X-Remote-User` and its like are to be believed.
     fn in_process(
         self: Arc<Self>,
-        kube: kube::Client,
+        context: InProcessContext,
     ) -> BoxFuture<'static, Result<InProcessExtension, Box<dyn Error + Send + Sync>>>;
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use k8s_openapi::ByteString;
 use kube::core::DynamicObject;
 use kubewright_runtime::client::Client;
-use kubewright_runtime::extension::{ApiExtension, ExtensionContext};
+use kubewright_runtime::clock::Clock;
+use kubewright_runtime::extension::{ApiExtension, ExtensionContext, InProcessContext};
 use kubewright_runtime::object::Kind;
 use kubewright_runtime::operator::Operator;
 use kubewright_runtime::serve::Certificates;
@@ -35,6 +36,7 @@ pub(crate) async fn start(
     operator: &Operator,
     installation: &Installation,
     control_plane: &ControlPlane,
+    (clock, seed): (Clock, Option<u64>),
 ) -> Result<Option<RunningExtension>, Error> {
     let Some(extension) = operator.api_extension() else {
         return Ok(None);
@@ -51,7 +53,8 @@ pub(crate) async fn start(
     let mut services = api_services(installation);
     match control_plane {
         ControlPlane::Embedded(_) => {
-            let service = extension.in_process(kube).await.map_err(|error| failed(&*error))?;
+            let context = InProcessContext { kube, clock, seed };
+            let service = extension.in_process(context).await.map_err(|error| failed(&*error))?;
             let server = control_plane.server().ok_or_else(|| failed("there is no server"))?;
             server.serve_service_with(namespace, &installation.extension_service, SERVICE_PORT, service);
         }

@@ -116,7 +116,7 @@ impl RunningManager {
         let kube = control_plane
             .account(&installation.namespace, &installation.account, traffic)
             .await?;
-        let extension = extension::start(operator, installation, control_plane).await?;
+        let extension = extension::start(operator, installation, control_plane, (*clock, *seed)).await?;
         let (stopper, stop) = Stopper::new();
         let (end, ended) = watch::channel(None);
         let task = tokio::spawn(async move {

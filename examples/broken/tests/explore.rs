@@ -4,9 +4,9 @@
 
 use broken_operators::{
     App, AppSpec, counter, create_again, creates_only, deletes_foreign, early_release, edge_triggered, first_of_two,
-    forbidden, generated_name, late_finalizer, never_rests, no_owner, noted_first, old_generation, old_transition,
-    remembers, retries_blindly, status_first, sticks, swallows, sweeps, takes_over, touches, trusts_clock, unobserved,
-    unwraps,
+    forbidden, generated_name, ignores_deletion, late_finalizer, never_rests, no_owner, noted_first, old_generation,
+    old_transition, remembers, retries_blindly, status_first, sticks, swallows, sweeps, takes_over, touches,
+    trusts_clock, unobserved, unwraps,
 };
 use kubewright::k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::prelude::*;
@@ -106,6 +106,19 @@ async fn a_finalizer_that_comes_too_late_cleans_nothing_up() {
     )
     .await;
     passes(scenario(late_finalizer::fixed), Class::World).await;
+}
+
+#[kubewright::test]
+async fn what_is_being_deleted_gets_nothing_new() {
+    is_found(
+        scenario(ignores_deletion::broken),
+        &[
+            "made again configmaps/app",
+            ".replay(\"hold apps.broken.example.com/app after step create of create\")",
+        ],
+    )
+    .await;
+    passes(scenario(ignores_deletion::fixed), Class::World).await;
 }
 
 #[kubewright::test]

@@ -40,8 +40,7 @@ impl<K: Object> SharedInformer<K> {
     }
 
     /// Begins to list and watch. It goes on until the tasks are dropped, whatever the server does.
-    pub fn start(&self, kube: &kube::Client, tasks: &mut JoinSet<()>) {
-        let random = Random::from_entropy();
+    pub fn start(&self, kube: &kube::Client, random: Random, tasks: &mut JoinSet<()>) {
         let target = Target::new(self.store.kind().clone());
         let reflector = Reflector::new(kube.clone(), target, self.store.writer(None), random);
         tasks.spawn(reflector.run());

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use kubewright::flags::{Environment, Flags};
 use kubewright::stop::stop_on_signals;
+use sample_controller::Sources;
 use sample_controller::controller::StatusBy;
 
 /// Keeps the Deployments of Foos as they should be.
@@ -47,6 +48,6 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
             .map_err(|error| format!("--master {master:?}: {error}"))?;
     }
     let kube = kube::Client::try_from(config)?;
-    sample_controller::run(kube, arguments.status_by, stop_on_signals()?).await?;
+    sample_controller::run(kube, arguments.status_by, Sources::system(), stop_on_signals()?).await?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
 use k8s_openapi::api::core::v1::Pod;
 use kubewright::stop::Stopper;
 use kubewright::testing::{Builder, Controllers, TestEnv, matchers};
+use sample_controller::Sources;
 use sample_controller::api::{Foo, FooSpec};
 use sample_controller::controller::{RunError, StatusBy};
 use tokio::task::JoinHandle;
@@ -51,7 +52,12 @@ impl Running {
         let (stopper, stop) = Stopper::new();
         Running {
             stopper,
-            task: tokio::spawn(sample_controller::run(account.kube().clone(), status_by, stop)),
+            task: tokio::spawn(sample_controller::run(
+                account.kube().clone(),
+                status_by,
+                Sources::system(),
+                stop,
+            )),
         }
     }
 
@@ -327,7 +333,12 @@ async fn a_controller_that_never_saw_the_cluster_says_so_when_it_is_stopped() {
     // Nobody gave this account the right to list anything.
     let nobody = env.as_user("nobody", ["system:authenticated"]);
     let (stopper, stop) = Stopper::new();
-    let task = tokio::spawn(sample_controller::run(nobody.kube().clone(), StatusBy::default(), stop));
+    let task = tokio::spawn(sample_controller::run(
+        nobody.kube().clone(),
+        StatusBy::default(),
+        Sources::system(),
+        stop,
+    ));
     tokio::task::yield_now().await;
     stopper.stop();
     let error = task.await.unwrap().unwrap_err();

@@ -98,6 +98,16 @@ impl EventRecorder {
         Self::with(controller, instance, EventParts::default())
     }
 
+    /// The same with a clock and random numbers of your own: the times and names of events repeat themselves if those do.
+    pub fn repeatable(controller: &str, instance: &str, clock: Clock, random: Random) -> (Self, EventWriter) {
+        let parts = EventParts {
+            clock,
+            random,
+            metrics: None,
+        };
+        Self::with(controller, instance, parts)
+    }
+
     /// The same with a clock, randomness and metrics of your own.
     pub(crate) fn with(controller: &str, instance: &str, parts: EventParts) -> (Self, EventWriter) {
         let (recorder, events) = Self::queue(controller, instance, parts);

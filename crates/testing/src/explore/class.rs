@@ -22,7 +22,8 @@ pub enum Class {
     Webhooks,
     /// The clock of the operator's machine is an hour ahead or behind.
     Clock,
-    /// Somebody else deletes or edits what the operator made, owns an object of the name that it wants, or deletes what it works for.
+    /// Somebody else deletes or edits what the operator made, owns an object of the name that it wants, deletes what it works for, or
+    /// keeps that with a finalizer while it is deleted; a node fails and comes back.
     World,
     /// Users edit what the steps made: every field of its schema, there and back, one after another.
     Edits,

@@ -69,6 +69,16 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
             plans.push(plan(Disturbance::Recreate(owner.clone())));
         }
     }
+    for given in &boundary.given {
+        if known.insert(format!("hold {given}")) {
+            plans.push(plan(Disturbance::Hold(given.clone())));
+        }
+    }
+    for node in world::nodes_with_new_pods(&boundary.cluster) {
+        if known.insert(format!("fail {node}")) {
+            plans.push(plan(Disturbance::FailNode(node)));
+        }
+    }
     for made in &boundary.made {
         let Some(object) = boundary.cluster.objects().get(made) else {
             continue;

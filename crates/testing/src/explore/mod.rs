@@ -60,6 +60,7 @@ mod compare;
 mod enumerate;
 mod exploration;
 mod external;
+mod hold;
 mod observation;
 mod outcome_json;
 mod outcome_page;

@@ -39,6 +39,10 @@ pub(super) enum Disturbance {
     Edit(ObjectName),
     /// An object of another owner has the name of one that the operator is going to make.
     Foreign(ObjectName),
+    /// An object that a step made is deleted in the foreground after the step, and somebody else's finalizer keeps it for a while.
+    Hold(ObjectName),
+    /// A node fails after the step, and comes back.
+    FailNode(ObjectName),
     /// Users edit what the step made, after it.
     Spec(SpecEdit),
     /// The step makes an object as if it had been edited already: what an edit is compared with.
@@ -152,9 +156,12 @@ impl Plan {
             Disturbance::Late(..) | Disturbance::Recreate(_) => Class::Staleness,
             Disturbance::Forbid(_) => Class::Rights,
             Disturbance::Clock(_) => Class::Clock,
-            Disturbance::DeleteOwners(..) | Disturbance::Delete(_) | Disturbance::Edit(_) | Disturbance::Foreign(_) => {
-                Class::World
-            }
+            Disturbance::DeleteOwners(..)
+            | Disturbance::Delete(_)
+            | Disturbance::Edit(_)
+            | Disturbance::Foreign(_)
+            | Disturbance::Hold(_)
+            | Disturbance::FailNode(_) => Class::World,
             Disturbance::Spec(_) | Disturbance::CreatedSo(_) => Class::Edits,
         }
     }
@@ -163,7 +170,7 @@ impl Plan {
     pub(super) fn changes_the_end(&self) -> bool {
         matches!(
             self.disturbance,
-            Disturbance::DeleteOwners(..) | Disturbance::Foreign(_) | Disturbance::CreatedSo(_)
+            Disturbance::DeleteOwners(..) | Disturbance::Foreign(_) | Disturbance::Hold(_) | Disturbance::CreatedSo(_)
         )
     }
 
@@ -233,6 +240,8 @@ impl fmt::Display for Plan {
             Disturbance::Delete(object) => write!(f, "delete {object} after step {step}")?,
             Disturbance::Edit(object) => write!(f, "edit {object} after step {step}")?,
             Disturbance::Foreign(object) => write!(f, "foreign {object} before step {step}")?,
+            Disturbance::Hold(object) => write!(f, "hold {object} after step {step}")?,
+            Disturbance::FailNode(node) => write!(f, "fail {node} after step {step}")?,
             Disturbance::Spec(edit) => write!(f, "change {edit} after step {step}")?,
             Disturbance::CreatedSo(edit) => write!(f, "create {edit} in step {step}")?,
         }
@@ -326,6 +335,8 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
                 "delete" => Some(Disturbance::Delete(object(rest)?)),
                 "edit" => Some(Disturbance::Edit(object(rest)?)),
                 "recreate" => Some(Disturbance::Recreate(object(rest)?)),
+                "hold" => Some(Disturbance::Hold(object(rest)?)),
+                "fail" => Some(Disturbance::FailNode(object(rest)?)),
                 _ => None,
             };
         }
@@ -435,6 +446,8 @@ mod tests {
             "delete configmaps/x after step create",
             "edit deployments.apps/web after step create of create",
             "foreign configmaps/x before step create",
+            "hold apps.example.com/x after step create of create",
+            "fail nodes/node-1 after step create",
             r#"change apps.example.com/a: /spec/text = " of step, in step x"; undo after step create of create"#,
         ] {
             let plan: Plan = text.parse().unwrap();

@@ -134,6 +134,8 @@ pub(super) struct Run<'a> {
     pub(super) cluster: Cluster,
     pub(super) ledger: Ledger,
     problems: Vec<Difference>,
+    /// Whether the operator was seen to come to no rest. It is not waited for any more: it would only make more and more.
+    is_restless: bool,
     /// The step that is taken.
     step: usize,
     reached: bool,
@@ -203,6 +205,7 @@ impl<'a> Run<'a> {
             cluster: from.cluster.clone(),
             ledger: from.ledger.clone(),
             problems: Vec::new(),
+            is_restless: false,
             step: request.first(),
             reached: request.plan.is_none(),
             foreign: None,
@@ -377,6 +380,8 @@ impl<'a> Run<'a> {
                     self.reached = world::patch(&self.server, name, object, &patch).await;
                 }
             }
+            Some(Disturbance::Hold(name)) => self.hold(name).await,
+            Some(Disturbance::FailNode(name)) => self.fail_node(name).await,
             Some(Disturbance::Spec(edit)) => self.edit_spec(edit).await,
             Some(Disturbance::CreatedSo(_)) => {
                 let done = self.is_created_so.as_ref();
@@ -454,6 +459,9 @@ impl<'a> Run<'a> {
     pub(super) async fn settle(&mut self, expected: Option<&Boundary>) -> Vec<String> {
         let began = Instant::now();
         loop {
+            if self.is_restless {
+                return Vec::new();
+            }
             let env = Arc::clone(&self.env);
             let (settled, disturbed) = self.guarded(Box::pin(env.try_settle())).await;
             let settled = match settled {
@@ -501,6 +509,9 @@ impl<'a> Run<'a> {
 
     /// Lets time pass, unless the operator writes on and on: then it would never pass.
     pub(super) async fn pass(&mut self, by: Duration) {
+        if self.is_restless {
+            return;
+        }
         let env = Arc::clone(&self.env);
         let (passed, _) = self.guarded(Box::pin(env.try_advance(by))).await;
         if let Err(error) = passed {
@@ -509,6 +520,7 @@ impl<'a> Run<'a> {
     }
 
     fn unsettled(&mut self, error: &Error) {
+        self.is_restless = true;
         let text = error.text();
         let name = if text.contains("writes on and on") {
             "writes on and on"

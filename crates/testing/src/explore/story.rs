@@ -59,7 +59,12 @@ fn is_before_a_step(disturbance: &Disturbance) -> bool {
 fn is_after_a_step(disturbance: &Disturbance) -> bool {
     matches!(
         disturbance,
-        Disturbance::Delete(_) | Disturbance::Edit(_) | Disturbance::Recreate(_) | Disturbance::Spec(_)
+        Disturbance::Delete(_)
+            | Disturbance::Edit(_)
+            | Disturbance::Recreate(_)
+            | Disturbance::Hold(_)
+            | Disturbance::FailNode(_)
+            | Disturbance::Spec(_)
     )
 }
 

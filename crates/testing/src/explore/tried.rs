@@ -66,6 +66,8 @@ impl Tried {
             Disturbance::Delete(object)
             | Disturbance::Edit(object)
             | Disturbance::Foreign(object)
+            | Disturbance::Hold(object)
+            | Disturbance::FailNode(object)
             | Disturbance::Recreate(object) => object.to_string(),
             Disturbance::Spec(edit) | Disturbance::CreatedSo(edit) => edit.object.to_string(),
             Disturbance::Forbid(right) => right.to_string(),
@@ -95,6 +97,8 @@ impl Tried {
             Disturbance::Delete(_) => "deleted by others".to_owned(),
             Disturbance::Edit(_) => "edited by others".to_owned(),
             Disturbance::Foreign(_) => "name taken".to_owned(),
+            Disturbance::Hold(_) => "kept while deleted".to_owned(),
+            Disturbance::FailNode(_) => "node away".to_owned(),
             Disturbance::Spec(edit) | Disturbance::CreatedSo(edit) => {
                 let changes: Vec<String> = edit.changes.iter().map(ToString::to_string).collect();
                 changes.join("; ")

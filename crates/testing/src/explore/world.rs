@@ -1,5 +1,7 @@
 //! What others do to objects, on the server itself.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use http::{Method, Request};
 use kubewright_apiserver::ApiServer;
@@ -17,6 +19,17 @@ pub(super) fn find<'a>(cluster: &'a Cluster, wanted: &ObjectName) -> Option<(&'a
     let objects = cluster.objects().iter();
     let mut found = objects.filter(|(name, object)| family(name, object) == *wanted);
     found.next().map(|(name, object)| (name, &**object))
+}
+
+/// The nodes of Pods that are not as before the first step.
+pub(super) fn nodes_with_new_pods(cluster: &Cluster) -> BTreeSet<ObjectName> {
+    let pods = cluster.changed().filter(|(name, _, _)| name.resource == "pods");
+    let nodes = pods.filter_map(|(_, pod, _)| pod["spec"]["nodeName"].as_str());
+    let named = nodes.map(|node| ObjectName {
+        resource: "nodes".to_owned(),
+        name: node.to_owned(),
+    });
+    named.collect()
 }
 
 /// A merge patch that changes something which the operator has set.

@@ -42,6 +42,16 @@ impl MemoryBroker {
         self.state().topics.get(name).cloned()
     }
 
+    /// All topics, by their names.
+    pub fn topics(&self) -> BTreeMap<String, Topic> {
+        self.state().topics.clone()
+    }
+
+    /// Has these topics and no others.
+    pub fn set_topics(&self, topics: BTreeMap<String, Topic>) {
+        self.state().topics = topics;
+    }
+
     /// Forgets a topic, as a broker that lost its disk.
     pub fn lose(&self, name: &str) -> bool {
         self.state().topics.remove(name).is_some()
