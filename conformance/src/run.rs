@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const POLL: Duration = Duration::from_millis(50);
 
 /// The record of a played case.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PlayedCase {
     /// One value for each step that was reached, in the form of a transcript but with the server's own values.
     pub steps: Vec<Value>,

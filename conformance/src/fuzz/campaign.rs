@@ -115,12 +115,8 @@ pub async fn play_all(
         if total.pairs / PROGRESS > told {
             told = total.pairs / PROGRESS;
             eprintln!(
-                "{} cases, {} pairs, {} different, {} of known classes, {} unstable",
-                total.cases,
-                total.pairs,
-                total.different,
-                total.known.values().sum::<usize>(),
-                total.unstable
+                "{} cases, {} pairs, {} different, {} unstable",
+                total.cases, total.pairs, total.different, total.unstable
             );
         }
     }
@@ -130,7 +126,6 @@ pub async fn play_all(
     let wanted: Vec<Signature> = tally
         .by_frequency()
         .into_iter()
-        .filter(|(signature, _)| signature.known.is_none())
         .take(settings.shrunk)
         .map(|(signature, _)| signature.clone())
         .collect();

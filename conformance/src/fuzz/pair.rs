@@ -165,8 +165,20 @@ fn frames(body: &Value) -> Option<Value> {
     frames.ok().map(Value::Array)
 }
 
+/// The same run with the frames of watches as a replay has them, so that versions of bookmarks and the order of managers are told as there.
+fn with_frames(played: &PlayedCase) -> PlayedCase {
+    let mut played = played.clone();
+    for step in &mut played.steps {
+        if let Some(frames) = frames(&step["body"]) {
+            step["body"] = frames;
+        }
+    }
+    played
+}
+
 /// Compares two runs of a case up to the first step that differs, since what follows is a consequence of it.
 fn compared(file: &CaseFile, theirs: &PlayedCase, ours: &PlayedCase) -> Verdict {
+    let (theirs, ours) = (&with_frames(theirs), &with_frames(ours));
     // The embedded server's clock stands still. Where a second ended on the real one, the order of managers says when it did.
     let timed = !seconds::crossed(file, &theirs.steps) && !seconds::crossed(file, &ours.steps);
     let told = |played: &PlayedCase| {
@@ -176,9 +188,7 @@ fn compared(file: &CaseFile, theirs: &PlayedCase, ours: &PlayedCase) -> Verdict 
             if let Some(message) = step.pointer_mut("/body/message") {
                 sort_type_errors(message);
             }
-            if let Some(frames) = frames(&step["body"]) {
-                step["body"] = frames;
-            } else if let Value::String(text) = &step["body"] {
+            if let Value::String(text) = &step["body"] {
                 // Discovery has the server's own address, which is a field of its own in JSON alone.
                 step["body"] = ADDRESS.replace_all(text, "<server-address>").into();
             }

@@ -1,4 +1,4 @@
-//! What a difference is called, so that equal ones are counted together, and which named class it belongs to.
+//! What a difference is called, so that equal ones are counted together.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -9,35 +9,11 @@ use serde_json::Value;
 use super::generated::GeneratedCase;
 use crate::diff::Difference;
 
-/// A class of differences that is known, and counted apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Known {
-    /// The rules of `ResourceSlices`.
-    Slice,
-    /// The same causes in another order.
-    Order,
-}
-
-impl Known {
-    /// All of them, in the order of the table.
-    pub const ALL: [Known; 2] = [Known::Slice, Known::Order];
-
-    /// Its heading in the table.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Known::Slice => "ResourceSlices",
-            Known::Order => "order of causes",
-        }
-    }
-}
-
 /// The name of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signature {
     /// Method, resource, place and values, without what varies from case to case.
     pub text: String,
-    /// The known class that it belongs to.
-    pub known: Option<Known>,
 }
 
 static VARYING: LazyLock<Regex> =
@@ -50,7 +26,7 @@ impl Signature {
     /// Whether the other one is at the same place of a request of the same kind, whatever the values are.
     pub fn is_like(&self, other: &Signature) -> bool {
         let place = |text: &str| text.split_once(": ").map_or(text, |(place, _)| place).to_owned();
-        self.known == other.known && place(&self.text) == place(&other.text)
+        place(&self.text) == place(&other.text)
     }
 
     /// The name of the first of these differences, which are all of one step.
@@ -58,7 +34,6 @@ impl Signature {
         let Some(first) = differences.first() else {
             return Signature {
                 text: "nothing".to_owned(),
-                known: None,
             };
         };
         let request = case
@@ -84,10 +59,7 @@ impl Signature {
                 short(&actual, &expected)
             );
         }
-        Signature {
-            text,
-            known: known(case, first.step, differences),
-        }
+        Signature { text }
     }
 }
 
@@ -153,38 +125,6 @@ fn place(at: &str) -> String {
     parts.join("/")
 }
 
-/// Whether the causes of a refusal differ, and the values that one server gives are those that the other gives elsewhere.
-fn is_reordered(differences: &[Difference]) -> bool {
-    let causes: Vec<&Difference> = differences
-        .iter()
-        .filter(|difference| difference.at != "/body/message")
-        .collect();
-    let sorted = |side: fn(&Difference) -> &Option<Value>| {
-        let mut values: Vec<String> = causes
-            .iter()
-            .map(|difference| shown(side(difference).as_ref()))
-            .collect();
-        values.sort();
-        values
-    };
-    !causes.is_empty()
-        && causes
-            .iter()
-            .all(|difference| difference.at.starts_with("/body/details/causes/"))
-        && sorted(|difference| &difference.expected) == sorted(|difference| &difference.actual)
-}
-
-fn known(case: &GeneratedCase, step: usize, differences: &[Difference]) -> Option<Known> {
-    let request = case.steps.get(step.saturating_sub(1))?;
-    if request["request"]
-        .as_str()
-        .is_some_and(|line| line.contains("/resourceslices"))
-    {
-        return Some(Known::Slice);
-    }
-    is_reordered(differences).then_some(Known::Order)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -230,19 +170,5 @@ mod tests {
             "{:?}",
             of("a", 1)
         );
-    }
-
-    #[test]
-    fn the_same_causes_in_another_order_are_counted_apart() {
-        let cause = |index: usize, expected: &str, actual: &str| {
-            let at = format!("/body/details/causes/{index}/message");
-            difference(&at, json!(expected), json!(actual))
-        };
-        let named = |differ: &[Difference]| {
-            let request = case("POST /api/v1/namespaces/${ns}/pods", &json!({}));
-            Signature::of(&request, differ).known
-        };
-        assert_eq!(named(&[cause(0, "a", "b"), cause(1, "b", "a")]), Some(Known::Order));
-        assert_eq!(named(&[cause(0, "a", "b"), cause(1, "b", "c")]), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::signature::{Known, Signature};
+use super::signature::Signature;
 use super::weights::{CLASSES, Class};
 
 /// The counts of one class.
@@ -13,10 +13,8 @@ pub struct Counts {
     pub cases: usize,
     /// Pairs of answers that were compared.
     pub pairs: usize,
-    /// Pairs that differ and belong to no known class.
+    /// Pairs that differ.
     pub different: usize,
-    /// Pairs that differ and belong to a known class.
-    pub known: BTreeMap<Known, usize>,
     /// Cases that the real server does not answer the same twice, and never as the embedded one does.
     pub unstable: usize,
 }
@@ -44,10 +42,7 @@ impl Tally {
         let counts = self.classes.entry(class).or_default();
         counts.cases += 1;
         counts.pairs += equal + 1;
-        match signature.known {
-            None => counts.different += 1,
-            Some(known) => *counts.known.entry(known).or_default() += 1,
-        }
+        counts.different += 1;
         *self.met.entry(signature).or_default() += 1;
     }
 
@@ -68,9 +63,6 @@ impl Tally {
             total.pairs += counts.pairs;
             total.different += counts.different;
             total.unstable += counts.unstable;
-            for (known, count) in &counts.known {
-                *total.known.entry(*known).or_default() += count;
-            }
         }
         total
     }
@@ -90,27 +82,18 @@ pub fn by_frequency(met: &BTreeMap<Signature, usize>) -> Vec<(&Signature, usize)
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<&str> = Known::ALL.iter().map(|known| known.heading()).collect();
-        writeln!(
-            f,
-            "| class | cases | pairs | different | {} | unstable |",
-            known.join(" | ")
-        )?;
-        writeln!(f, "|---|---:|---:|---:|{}---:|", "---:|".repeat(known.len()))?;
+        writeln!(f, "| class | cases | pairs | different | unstable |")?;
+        writeln!(f, "|---|---:|---:|---:|---:|")?;
         let total = self.total();
         let rows = CLASSES
             .iter()
             .filter_map(|(_, class)| Some((class.to_string(), self.classes.get(class)?)));
         for (name, counts) in rows.chain([("all".to_owned(), &total)]) {
-            write!(
+            writeln!(
                 f,
-                "| {name} | {} | {} | {} |",
-                counts.cases, counts.pairs, counts.different
+                "| {name} | {} | {} | {} | {} |",
+                counts.cases, counts.pairs, counts.different, counts.unstable
             )?;
-            for known in Known::ALL {
-                write!(f, " {} |", counts.known.get(&known).copied().unwrap_or_default())?;
-            }
-            writeln!(f, " {} |", counts.unstable)?;
         }
         Ok(())
     }
@@ -123,22 +106,16 @@ mod tests {
     #[test]
     fn a_case_counts_up_to_its_first_difference() {
         let mut tally = Tally::default();
-        let named = |known| Signature {
-            text: "x".to_owned(),
-            known,
-        };
+        let named = || Signature { text: "x".to_owned() };
         tally.equal(Class::Create, 5);
-        tally.different(Class::Create, 2, named(None));
-        tally.different(Class::Http, 0, named(Some(Known::Order)));
-        tally.unstable(Class::Http, 3, named(None));
+        tally.different(Class::Create, 2, named());
+        tally.different(Class::Http, 0, named());
+        tally.unstable(Class::Http, 3, named());
         let total = tally.total();
         assert_eq!(
             (total.cases, total.pairs, total.different, total.unstable),
-            (4, 12, 1, 1)
+            (4, 12, 2, 1)
         );
-        assert!(
-            tally.to_string().contains("| create | 2 | 8 | 1 | 0 | 0 | 0 |"),
-            "{tally}"
-        );
+        assert!(tally.to_string().contains("| create | 2 | 8 | 1 | 0 |"), "{tally}");
     }
 }

@@ -13,26 +13,59 @@ use crate::registry::{BuiltInId, Resource};
 const HEAD: &str = r#"{"metadata":{"#;
 
 /// The object's text with type and revision in place, as get, list and watch serve it.
-pub(crate) fn splice(out: &mut Vec<u8>, type_meta: &str, revision: Revision, body: &[u8]) {
+pub(crate) fn splice(out: &mut Vec<u8>, type_meta: &str, revision: Revision, record: &Record) {
     out.push(b'{');
     out.extend_from_slice(type_meta.as_bytes());
-    out.extend_from_slice(br#""metadata":{"resourceVersion":""#);
+    splice_revision(out, revision, record, 1, record.body.len());
+}
+
+/// The part of the body between two places, with the revision at its own.
+fn splice_revision(out: &mut Vec<u8>, revision: Revision, record: &Record, from: usize, to: usize) {
+    let at = record.revision_at as usize;
+    out.extend_from_slice(&record.body[from..at]);
+    let is_first = at == HEAD.len();
+    out.extend_from_slice(if is_first {
+        br#""resourceVersion":""#
+    } else {
+        br#","resourceVersion":""#
+    });
     out.extend_from_slice(itoa::Buffer::new().format(revision.0).as_bytes());
-    out.extend_from_slice(br#"","#);
-    out.extend_from_slice(&body[HEAD.len()..]);
+    out.push(b'"');
+    if is_first && record.body[at] != b'}' {
+        out.push(b',');
+    }
+    out.extend_from_slice(&record.body[at..to]);
 }
 
 /// The text of the object's metadata alone, with type and revision in place. `false` if it has to be made of the object.
-pub(crate) fn splice_metadata(out: &mut Vec<u8>, version: &str, revision: Revision, record: &Record) -> bool {
-    let Some(metadata) = record.body.get(HEAD.len()..record.head as usize) else {
+pub(crate) fn splice_metadata(
+    out: &mut Vec<u8>,
+    resource: &Resource,
+    version: &str,
+    revision: Revision,
+    record: &Record,
+) -> bool {
+    const BEFORE: usize = r#"{"metadata":"#.len();
+    let head = record.head as usize;
+    if head == 0 {
         return false;
-    };
+    }
     out.extend_from_slice(br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/"#);
     out.extend_from_slice(version.as_bytes());
-    out.extend_from_slice(br#"","metadata":{"resourceVersion":""#);
-    out.extend_from_slice(itoa::Buffer::new().format(revision.0).as_bytes());
-    out.extend_from_slice(br#"","#);
-    out.extend_from_slice(metadata);
+    out.extend_from_slice(br#"","metadata":"#);
+    if resource.custom().is_some() {
+        // Metadata alone has a type in Go, metadata of a custom resource has none.
+        let mut metadata = parsed(&record.body[BEFORE..head]);
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.insert("resourceVersion".into(), revision.to_string().into());
+        }
+        match schema::Types::builtin().named(OBJECT_META) {
+            Some(ty) => schema::write_json(ty, &metadata, out),
+            None => json::write(&metadata, out),
+        }
+    } else {
+        splice_revision(out, revision, record, BEFORE, head);
+    }
     out.push(b'}');
     true
 }
@@ -40,7 +73,7 @@ pub(crate) fn splice_metadata(out: &mut Vec<u8>, version: &str, revision: Revisi
 /// The object's text for a response of its own.
 pub(crate) fn spliced(resource: &Resource, record: &Record) -> Bytes {
     let mut text = Vec::with_capacity(record.body.len() + resource.type_meta.len() + 64);
-    splice(&mut text, &resource.type_meta, record.revision, &record.body);
+    splice(&mut text, &resource.type_meta, record.revision, record);
     text.push(b'\n');
     text.into()
 }
@@ -129,20 +162,45 @@ fn built_in_as_stored(resource: &Resource, object: Value) -> Value {
 fn draft(resource: &Resource, object: &Value) -> RecordDraft {
     let mut body = Vec::with_capacity(512);
     body.extend_from_slice(HEAD.as_bytes());
+    let ty = type_of(resource, object);
+    let meta_type = ty.and_then(|ty| Some(ty.field_named("metadata")?.type_ref()));
     let mut first = true;
-    for (key, value) in metadata(object).into_iter().flatten() {
-        if key != "resourceVersion" {
-            member(&mut body, key, value, &mut first);
-        }
-    }
+    let own = || {
+        metadata(object)
+            .into_iter()
+            .flatten()
+            .filter(|(key, _)| *key != "resourceVersion")
+    };
+    let is_before = |key: &str| match meta_type {
+        Some(_) => BEFORE_REVISION.contains(&key),
+        None => key < "resourceVersion",
+    };
+    members(
+        &mut body,
+        meta_type,
+        own().filter(|(key, _)| is_before(key)),
+        &mut first,
+    );
+    let revision_at = u32::try_from(body.len()).unwrap_or_default();
+    members(
+        &mut body,
+        meta_type,
+        own().filter(|(key, _)| !is_before(key)),
+        &mut first,
+    );
     body.push(b'}');
-    let head = u32::try_from(body.len()).unwrap_or_default();
-    first = false;
-    for (key, value) in object.as_object().into_iter().flatten() {
-        if !matches!(key.as_str(), "kind" | "apiVersion" | "metadata") {
-            member(&mut body, key, value, &mut first);
-        }
-    }
+    // Keys of a custom resource are sorted. If some stand before its metadata, its text is made anew whenever it is served.
+    let mut rest = object
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !is_first_part(key));
+    let has_others_before = ty.is_none() && rest.clone().any(|(key, _)| key.as_str() < "metadata");
+    let head = match has_others_before {
+        true => 0,
+        false => u32::try_from(body.len()).unwrap_or_default(),
+    };
+    members(&mut body, ty, &mut rest, &mut false);
     body.push(b'}');
     body.shrink_to_fit();
     let labels = metadata(object)
@@ -151,6 +209,7 @@ fn draft(resource: &Resource, object: &Value) -> RecordDraft {
     RecordDraft {
         body: body.into(),
         head,
+        revision_at,
         uid: meta_text(object, "uid").into(),
         labels: labels
             .into_iter()
@@ -161,13 +220,48 @@ fn draft(resource: &Resource, object: &Value) -> RecordDraft {
     }
 }
 
-fn member(body: &mut Vec<u8>, key: &str, value: &Value, first: &mut bool) {
-    if !std::mem::take(first) {
-        body.push(b',');
+/// What Go writes of an object's metadata before its version.
+const BEFORE_REVISION: [&str; 5] = ["name", "generateName", "namespace", "selfLink", "uid"];
+
+/// The type of an object's metadata.
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/// The type by which a built-in object is written.
+fn type_of(resource: &Resource, object: &Value) -> Option<schema::TypeRef<'static>> {
+    let own = resource.ty()?;
+    if resource.conversion().is_none() {
+        return Some(own);
     }
-    json::write_string(key, body);
-    body.push(b':');
-    json::write(value, body);
+    // What is stored may be of another version than the path.
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    schema::Types::builtin()
+        .kind(group, version, text("kind"))
+        .or(Some(own))
+}
+
+fn is_first_part(key: &str) -> bool {
+    matches!(key, "kind" | "apiVersion" | "metadata")
+}
+
+/// Members of an object: those of a struct in the order of its type, all others as they are.
+fn members<'v>(
+    body: &mut Vec<u8>,
+    ty: Option<schema::TypeRef<'_>>,
+    members: impl Iterator<Item = (&'v String, &'v Value)>,
+    first: &mut bool,
+) {
+    if let Some(ty) = ty {
+        return schema::write_members(ty, members, first, body);
+    }
+    for (key, value) in members {
+        if !std::mem::take(first) {
+            body.push(b',');
+        }
+        json::write_string(key, body);
+        body.push(b':');
+        json::write(value, body);
+    }
 }
 
 /// The object's metadata.

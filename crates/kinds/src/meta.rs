@@ -111,17 +111,30 @@ pub fn validate_update(
     }
 }
 
-/// How many of the errors of [`validate_update`], the last ones, belong behind those that the kind's rules for new objects find.
-pub fn errors_behind_rules(new: &Value, old: &Value, strategy: &Strategy, subresource: Option<&str>) -> usize {
+/// Which of the repeated checks of [`validate_update`] is the last one, and how many errors it finds, where these do not stand right behind
+/// the others: those of an update stand behind the kind's rules for new objects, those of a new object before them.
+pub fn errors_behind_rules(
+    new: &Value,
+    old: &Value,
+    namespaced: bool,
+    strategy: &Strategy,
+    subresource: Option<&str>,
+) -> Option<(MetaCheck, usize)> {
     if !strategy.update_meta_behind_rules || subresource.is_some() {
-        return 0;
+        return None;
     }
+    let last = *strategy.repeated_meta_checks(subresource).last()?;
     let mut errors = Errors::new();
-    check_update(new, old, &mut errors);
-    if strategy.meta == MetaRules::Kube {
-        check_finalizers_are_known(new, &mut errors);
+    match last {
+        MetaCheck::Create => check_create(new, namespaced, strategy, &mut errors),
+        MetaCheck::Update => {
+            check_update(new, old, &mut errors);
+            if strategy.meta == MetaRules::Kube {
+                check_finalizers_are_known(new, &mut errors);
+            }
+        }
     }
-    errors.len()
+    (!errors.is_empty()).then_some((last, errors.len()))
 }
 
 fn check_create(metadata: &Value, namespaced: bool, strategy: &Strategy, errors: &mut Errors) {

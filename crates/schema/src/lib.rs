@@ -22,6 +22,7 @@
 
 mod decode;
 mod default;
+mod encode;
 mod model;
 pub mod openapi;
 pub mod protobuf;
@@ -33,6 +34,7 @@ mod types;
 
 pub use decode::{Decoded, Source, TypeError, decode, has_empties, keep_empties, leave_out_empties};
 pub use default::default;
+pub use encode::{write_json, write_members, write_object_json};
 pub use model::{Omit, Scalar};
 pub use resources::{GroupVersion, Resource, Resources, Subresource, resources};
 pub use type_ref::{FieldRef, TypeRef};

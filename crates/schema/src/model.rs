@@ -109,11 +109,16 @@ impl Struct {
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
+        Some(&self.fields[usize::from(self.position(name)?)])
+    }
+
+    /// The place of a field in the order of declaration.
+    pub(crate) fn position(&self, name: &str) -> Option<u16> {
         let found = self
             .by_name
             .binary_search_by(|at| (*self.fields[usize::from(*at)].name).cmp(name))
             .ok()?;
-        Some(&self.fields[usize::from(self.by_name[found])])
+        Some(self.by_name[found])
     }
 }
 

@@ -26,6 +26,8 @@ pub struct RecordDraft {
     pub body: Bytes,
     /// How many bytes of the body are its first part, if the caller reads that part alone.
     pub head: u32,
+    /// Where in the body the caller puts the revision when it serves it.
+    pub revision_at: u32,
     /// The object's uid, so that preconditions need no parsing.
     pub uid: Box<str>,
     /// The labels; the commit sorts them if they are not.
@@ -47,6 +49,8 @@ pub struct Record {
     pub body: Bytes,
     /// How many bytes of the body are its first part, as the caller said.
     pub head: u32,
+    /// Where in the body the revision belongs, as the caller said.
+    pub revision_at: u32,
     /// The object's uid.
     pub uid: Box<str>,
     /// The labels, sorted by key.
@@ -64,6 +68,7 @@ impl Record {
         let RecordDraft {
             body,
             head,
+            revision_at,
             uid,
             labels,
             fields,
@@ -74,6 +79,7 @@ impl Record {
             key: key.into(),
             body,
             head,
+            revision_at,
             uid,
             labels,
             fields,

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use kubewright_apimachinery::go::quote;
 use kubewright_codec::json;
+use kubewright_schema::{self as schema, Types};
 use serde_json::Value;
 
 use crate::printer::Printer;
@@ -198,7 +199,7 @@ impl Table {
         // The bookmark that ends the initial events must be told apart from others (V7).
         let ends_initial_events = || text(&metadata["annotations"]["k8s.io/initial-events-end"]) == "true";
         match self.include {
-            IncludeObject::Object => json::write(object, out),
+            IncludeObject::Object => schema::write_object_json(Types::builtin(), object, out),
             IncludeObject::None if !ends_initial_events() => out.extend_from_slice(b"null"),
             IncludeObject::None | IncludeObject::Metadata => {
                 out.extend_from_slice(br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/"#);
@@ -207,13 +208,21 @@ impl Table {
                 match metadata {
                     Value::Null => out.extend_from_slice(b"{}"),
                     metadata if !metadata["annotations"][TEMPLATE_GENERATION].is_null() => {
-                        json::write(&without_template_generation(metadata), out);
+                        write_metadata(&without_template_generation(metadata), out);
                     }
-                    metadata => json::write(metadata, out),
+                    metadata => write_metadata(metadata, out),
                 }
                 out.push(b'}');
             }
         }
+    }
+}
+
+/// Metadata alone has the order of its type, also where the object has none.
+fn write_metadata(metadata: &Value, out: &mut Vec<u8>) {
+    match Types::builtin().named("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta") {
+        Some(ty) => schema::write_json(ty, metadata, out),
+        None => json::write(metadata, out),
     }
 }
 

@@ -146,6 +146,9 @@ fn body_of_bytes(choices: &mut Choices) -> Step {
         .replace("${unique}", "u")
         .into_bytes();
     for _ in 0..=choices.below(3) {
+        if bytes.is_empty() {
+            break;
+        }
         let at = choices.below(bytes.len());
         let odd = *choices.pick(&[
             0_u8, 0xff, 0xc3, b'"', b'{', b'}', b'\\', b',', b':', b'\n', b'9', b' ', 0x1f, b'[',

@@ -195,7 +195,7 @@ impl Version {
     /// Whether a record's text is what this version serves, but for its type.
     pub(crate) fn serves_as_stored(&self, record: &Record) -> bool {
         let (at, as_it_is) = self.stored_at(record);
-        as_it_is && self.is_alike(at)
+        record.head > 0 && as_it_is && self.is_alike(at)
     }
 
     /// Whether objects of the version at a place of the definition are what this version's are, but for their type.

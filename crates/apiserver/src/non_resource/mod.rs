@@ -40,12 +40,16 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
     let (defined, services) = (&*sources.served, &*sources.services);
     let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let found = match segments.as_slice() {
-        [] => Some(root(defined, services)),
+        [] => {
+            let paths = respond::text_of(&root(defined, services));
+            return indented(paths.trim_ascii_end(), parts);
+        }
         // Upstream's router has these for GET alone; what lists groups is outside it.
         segments if parts.method != Method::GET && is_routed(segments, defined) => {
             return respond::refuse(&Status::method_not_allowed(), fallback, &[]);
         }
-        ["version"] => Some(version::info()),
+        ["version"] if negotiate::accepts_json(&parts.headers) => return indented(&version::text(), parts),
+        ["version"] => return respond::refuse(&Status::only_represented_as("application/json"), fallback, &[]),
         ["metrics"] => return metrics(server),
         ["api", ..] if defined.without_built_ins => None,
         ["api" | "apis"] if wants_aggregated(parts) => {
@@ -83,14 +87,6 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
     let Some(value) = found else {
         return respond::page_not_found();
     };
-    // A value that is not an object has no other form.
-    if matches!(segments.as_slice(), [] | ["version"]) {
-        if segments.is_empty() || negotiate::accepts_json(&parts.headers) {
-            let output = Output { pretty, ..Output::JSON };
-            return respond::respond(Reply::value(StatusCode::OK, &value), output, &parts.headers, &[]);
-        }
-        return respond::refuse(&Status::only_represented_as("application/json"), fallback, &[]);
-    }
     let negotiated = match segments.as_slice() {
         ["apis"] | ["apis", _] => negotiate::unrouted(&parts.headers, query.flag("pretty")),
         _ => negotiate::unchanged(&parts.headers, query.flag("pretty")),
@@ -99,6 +95,13 @@ pub(crate) fn answer(server: &Server, parts: &Parts, path: &str, query: &Query) 
         Ok(output) => respond::respond(Reply::value(StatusCode::OK, &value), output, &parts.headers, &[]),
         Err(status) => respond::refuse(&status, fallback, &[]),
     }
+}
+
+/// What is no object of the API has one form, which is always indented.
+fn indented(json: &[u8], parts: &Parts) -> Response<Body> {
+    let mut text = Vec::new();
+    kubewright_codec::json::indent(json, &mut text);
+    respond::respond(Reply::new(StatusCode::OK, text), Output::JSON, &parts.headers, &[])
 }
 
 /// Whether a path is one of the router's own: the version, and the documents of built-in group-versions.

@@ -200,10 +200,28 @@ impl Page {
         })
     }
 
-    /// The list's text: stored bytes behind a head, copied once.
+    /// The list's text: stored bytes behind a head, copied once. A list of a built-in kind has the order of its Go type, one of custom
+    /// resources has sorted keys.
     fn text(&self, resource: &Resource, cache: &ConversionCache) -> std::result::Result<Vec<u8>, Unfinished> {
         let bytes: usize = self.records.iter().map(|record| record.body.len() + 48).sum();
         let mut text = Vec::with_capacity(bytes + 256);
+        if resource.custom().is_some() {
+            text.extend_from_slice(br#"{"apiVersion":""#);
+            text.extend_from_slice(resource.api_version.as_bytes());
+            text.extend_from_slice(br#"","items":"#);
+            self.items(&mut text, resource, cache)?;
+            text.extend_from_slice(br#","kind":""#);
+            text.extend_from_slice(resource.list_kind.as_bytes());
+            // Upstream's lists of custom resources are maps, in which this key is always set.
+            text.extend_from_slice(br#"","metadata":{"continue":"#);
+            let next = self.next.as_ref().map(Continue::encode);
+            json::write_string(next.as_deref().unwrap_or_default(), &mut text);
+            self.remaining(&mut text);
+            text.extend_from_slice(br#","resourceVersion":""#);
+            text.extend_from_slice(self.revision.to_string().as_bytes());
+            text.extend_from_slice(b"\"}}\n");
+            return Ok(text);
+        }
         text.extend_from_slice(br#"{"kind":""#);
         text.extend_from_slice(resource.list_kind.as_bytes());
         text.extend_from_slice(br#"","apiVersion":""#);
@@ -211,26 +229,38 @@ impl Page {
         text.extend_from_slice(br#"","metadata":{"resourceVersion":""#);
         text.extend_from_slice(self.revision.to_string().as_bytes());
         text.push(b'"');
-        // Upstream's lists of custom resources are maps, in which this key is always set.
-        if self.next.is_none() && resource.custom().is_some() {
-            text.extend_from_slice(br#","continue":"""#);
-        }
         if let Some(next) = &self.next {
             text.extend_from_slice(br#","continue":"#);
             json::write_string(&next.encode(), &mut text);
         }
+        self.remaining(&mut text);
+        text.extend_from_slice(br#"},"items":"#);
+        self.items(&mut text, resource, cache)?;
+        text.extend_from_slice(b"}\n");
+        Ok(text)
+    }
+
+    fn remaining(&self, text: &mut Vec<u8>) {
         if let Some(remaining) = self.remaining {
             text.extend_from_slice(format!(r#","remainingItemCount":{remaining}"#).as_bytes());
         }
-        text.extend_from_slice(br#"},"items":["#);
+    }
+
+    fn items(
+        &self,
+        text: &mut Vec<u8>,
+        resource: &Resource,
+        cache: &ConversionCache,
+    ) -> std::result::Result<(), Unfinished> {
+        text.push(b'[');
         for (at, record) in self.records.iter().enumerate() {
             if at > 0 {
                 text.push(b',');
             }
-            item(&mut text, resource, record, cache)?;
+            item(text, resource, record, cache)?;
         }
-        text.extend_from_slice(b"]}\n");
-        Ok(text)
+        text.push(b']');
+        Ok(())
     }
 }
 
@@ -248,7 +278,7 @@ fn item(
         ""
     };
     if resource.serves_as_stored(record) {
-        object::splice(text, type_meta, record.revision, &record.body);
+        object::splice(text, type_meta, record.revision, record);
         return Ok(());
     }
     let whole = record_text(resource, record, record.revision, cache)?;
@@ -259,6 +289,9 @@ fn item(
         object.remove("kind");
         object.remove("apiVersion");
     }
-    json::write(&value, text);
+    match resource.ty() {
+        Some(ty) => kubewright_schema::write_json(ty, &value, text),
+        None => json::write(&value, text),
+    }
     Ok(())
 }

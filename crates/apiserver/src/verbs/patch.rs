@@ -86,7 +86,7 @@ impl Language {
         let patch = json::decode(body).map(|decoded| decoded.value).unwrap_or_default();
         let shown = match self {
             Language::Strategic => strategic::printed_after_merge(&patch),
-            Language::Json => go_text::json_of(ty, merged, &go_text::touched_by(&patch)),
+            Language::Json => go_text::json_after_patch(ty, merged, &patch),
             _ => go_text::json_of(ty, merged, &patch),
         };
         let error = FieldError::invalid(&PathRef::root("patch"), shown, why);
@@ -253,7 +253,15 @@ impl Patch<'_> {
             return Err(match defect {
                 TypeDefect::Unreadable(why) => in_words(why),
                 TypeDefect::MissingVersion => {
-                    Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+                    // Metadata is read before the version is missed.
+                    let mut whole = merged.clone();
+                    whole["kind"] = (*resource.kind).into();
+                    whole["apiVersion"] = resource.api_version.as_str().into();
+                    match resource.decode(whole, None) {
+                        Err(why) => in_words(why),
+                        Ok(_) if meta_text(&merged, "name").is_empty() => undeterminable(&name),
+                        Ok(_) => Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'"),
+                    }
                 }
             });
         }
@@ -261,13 +269,17 @@ impl Patch<'_> {
         if let Some(ty) = said.ty().filter(|_| language == Language::Strategic) {
             integers::cut(ty, &mut converted);
         }
-        let typed = said.decode(converted, None).map_err(|why| {
+        let mut typed = said.decode(converted, None).map_err(|why| {
             in_words(match said.ty() {
                 Some(ty) if language == Language::Strategic => go_text::restoring(&why, ty, &merged),
                 _ => why,
             })
         })?;
         if strictly {
+            if let Some(ty) = said.ty().filter(|_| language == Language::Json) {
+                let operations = json::decode(self.body).map(|decoded| decoded.value).unwrap_or_default();
+                go_text::order_unknown(ty, &operations, &mut typed.unknown);
+            }
             complaints.extend(
                 typed
                     .unknown

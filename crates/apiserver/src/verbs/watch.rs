@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderValue, Response, header};
-use kubewright_schema::protobuf;
+use kubewright_schema::{self as schema, protobuf};
 use kubewright_store::{Event, EventKind, Record, Revision, WatchEnd, Watcher};
 use kubewright_system::clock::Clock;
 use kubewright_tables::Table;
@@ -329,7 +329,7 @@ impl Frames {
     ) -> FrameResult {
         if self.output == Output::JSON && self.resource.serves_as_stored(record) {
             frame_head(out, kind);
-            object::splice(out, &self.resource.type_meta, revision, &record.body);
+            object::splice(out, &self.resource.type_meta, revision, record);
             out.extend_from_slice(b"}\n");
             return Ok(());
         }
@@ -340,7 +340,7 @@ impl Frames {
         {
             let before = out.len();
             frame_head(out, kind);
-            if object::splice_metadata(out, version, revision, record) {
+            if object::splice_metadata(out, &self.resource, version, revision, record) {
                 out.extend_from_slice(b"}\n");
                 return Ok(());
             }
@@ -372,7 +372,12 @@ impl Frames {
         let mut text = Vec::new();
         let with_columns = !std::mem::replace(&mut self.columns_told, true);
         match table.write_object(&mut text, object, with_columns, self.clock.now()) {
-            Ok(()) => self.value_frame(out, kind, &object::parsed(&text)),
+            Ok(()) if self.output.encoding == Encoding::Protobuf => self.value_frame(out, kind, &object::parsed(&text)),
+            Ok(()) => {
+                frame_head(out, kind);
+                out.extend_from_slice(text.trim_ascii_end());
+                out.extend_from_slice(b"}\n");
+            }
             Err(error) => self.value_frame(out, "ERROR", &table::refusal(error).to_value()),
         }
     }
@@ -398,7 +403,7 @@ impl Frames {
             },
             Encoding::Json | Encoding::Yaml => {
                 frame_head(out, kind);
-                kubewright_codec::json::write(object, out);
+                schema::write_object_json(schema::Types::builtin(), object, out);
                 out.extend_from_slice(b"}\n");
             }
         }

@@ -176,17 +176,18 @@ pub(crate) fn page_not_found() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-/// A value's JSON text as Go writes it, with its final newline.
+/// A value's JSON text as Go writes it, with its final newline: an object of a known kind by its type.
 pub(crate) fn text_of(value: &Value) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);
-    json::write(value, &mut text);
+    kubewright_schema::write_object_json(Types::builtin(), value, &mut text);
     text.push(b'\n');
     text
 }
 
 /// The text in another form than compact JSON of the whole object; `None` when that is what is wanted.
 fn encode(json: &[u8], output: Output, types: GoTypes) -> Result<Option<(Bytes, &'static str)>> {
-    if output.view == View::Whole && output.encoding == Encoding::Json {
+    // A Table has been made of it already.
+    if matches!(output.view, View::Whole | View::Table { .. }) && output.encoding == Encoding::Json {
         if !output.pretty {
             return Ok(None);
         }

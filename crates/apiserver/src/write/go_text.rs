@@ -9,11 +9,85 @@ use serde_json::{Map, Value};
 /// through (`touched`: objects by their keys) comes sorted.
 pub(crate) fn json_of(ty: Option<TypeRef<'_>>, value: &Value, touched: &Value) -> String {
     let mut text = Vec::new();
-    write(ty, value, Some(touched), &mut text);
+    write(ty, value, Some(touched), &[], &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, text: &mut Vec<u8>) {
+/// The same of an object after a JSON patch: what it copies or moves keeps the order of the type where it was.
+pub(crate) fn json_after_patch(ty: Option<TypeRef<'_>>, value: &Value, operations: &Value) -> String {
+    let moves = ty.map(|ty| moves(ty, operations)).unwrap_or_default();
+    let moves: Vec<Move<'_, '_>> = moves.iter().map(|(steps, of)| (steps.as_slice(), *of)).collect();
+    let mut text = Vec::new();
+    write(ty, value, Some(&touched_by(operations)), &moves, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Brings the fields that no type knows into the order of the document, where a JSON patch copied or moved them.
+pub(crate) fn order_unknown(ty: TypeRef<'_>, operations: &Value, unknown: &mut [String]) {
+    for (steps, of) in moves(ty, operations) {
+        let mut place = String::new();
+        for step in &steps {
+            if step.bytes().all(|byte| byte.is_ascii_digit()) {
+                place.push_str(&format!("[{step}]"));
+            } else {
+                place.push_str(step);
+            }
+            place.push('.');
+        }
+        let position = |field: &String| {
+            let name = field.strip_prefix(&place)?;
+            of.fields().position(|known| known.name() == name)
+        };
+        let Some(first) = unknown.iter().position(|field| position(field).is_some()) else {
+            continue;
+        };
+        let count = unknown[first..]
+            .iter()
+            .take_while(|field| position(field).is_some())
+            .count();
+        unknown[first..first + count].sort_by_key(position);
+    }
+}
+
+/// Where a value was moved to, as seen from where one is, and the type of the place that it is from.
+type Move<'s, 't> = (&'s [String], TypeRef<'t>);
+
+/// The places that a JSON patch copies or moves something to, with the types of where that is from.
+fn moves<'t>(ty: TypeRef<'t>, operations: &Value) -> Vec<(Vec<String>, TypeRef<'t>)> {
+    let mut moves = Vec::new();
+    for operation in operations.as_array().into_iter().flatten() {
+        let text = |key: &str| operation.get(key).and_then(Value::as_str);
+        let (Some("copy" | "move"), Some(from), Some(to)) = (text("op"), text("from"), text("path")) else {
+            continue;
+        };
+        let below = |ty: TypeRef<'t>, step: &String| below(ty, step);
+        if let Some(of) = steps(from).iter().try_fold(ty, below) {
+            moves.push((steps(to), of));
+        }
+    }
+    moves
+}
+
+fn below<'t>(ty: TypeRef<'t>, key: &str) -> Option<TypeRef<'t>> {
+    ty.field_named(key)
+        .map(kubewright_schema::FieldRef::type_ref)
+        .or_else(|| ty.element())
+}
+
+/// The steps of a JSON pointer.
+fn steps(pointer: &str) -> Vec<String> {
+    let steps = pointer.split('/').skip(1);
+    steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, moves: &[Move<'_, '_>], text: &mut Vec<u8>) {
+    if let Some((_, of)) = moves.iter().rev().find(|(steps, _)| steps.is_empty()) {
+        return write(Some(*of), value, None, &[], text);
+    }
+    let moves_below = |key: &str| -> Vec<Move<'_, '_>> {
+        let below = moves.iter().filter(|(steps, _)| steps[0] == key);
+        below.map(|(steps, of)| (&steps[1..], *of)).collect()
+    };
     match (ty, value) {
         (Some(ty), Value::Object(object)) => {
             let sorted = touched.is_some_and(Value::is_object);
@@ -31,11 +105,8 @@ fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, text: 
                 }
                 json::write_string(key, text);
                 text.push(b':');
-                let below = ty
-                    .field_named(key)
-                    .map(kubewright_schema::FieldRef::type_ref)
-                    .or_else(|| ty.element());
-                write(below, value, touched.and_then(|touched| touched.get(key)), text);
+                let touched = touched.and_then(|touched| touched.get(key));
+                write(below(ty, key), value, touched, &moves_below(key), text);
             }
             text.push(b'}');
         }
@@ -47,12 +118,9 @@ fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, text: 
                 if at > 0 {
                     text.push(b',');
                 }
-                write(
-                    ty.element(),
-                    item,
-                    touched.and_then(|touched| touched.get(at.to_string())),
-                    text,
-                );
+                let at = at.to_string();
+                let touched = touched.and_then(|touched| touched.get(&at));
+                write(ty.element(), item, touched, &moves_below(&at), text);
             }
             text.push(b']');
         }
@@ -61,15 +129,11 @@ fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, text: 
 }
 
 /// The objects that a JSON patch goes through, nested as in the document.
-pub(crate) fn touched_by(operations: &Value) -> Value {
+fn touched_by(operations: &Value) -> Value {
     let mut touched = Value::Object(Map::new());
     for operation in operations.as_array().into_iter().flatten() {
         for path in ["path", "from"].iter().filter_map(|key| operation.get(key)?.as_str()) {
-            let steps: Vec<String> = path
-                .split('/')
-                .skip(1)
-                .map(|step| step.replace("~1", "/").replace("~0", "~"))
-                .collect();
+            let steps = steps(path);
             let mut place = &mut touched;
             for step in steps.iter().take(steps.len().saturating_sub(1)).take(MAX_STEPS) {
                 let Some(object) = place.as_object_mut() else { break };

@@ -1,7 +1,7 @@
 //! The validate stage: metadata, the rules of the kind, and the resourceVersion that makes an update conditional.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_kinds::strategy::Strategy;
+use kubewright_kinds::strategy::{MetaCheck, Strategy};
 use kubewright_kinds::{Behaviour, meta};
 use serde_json::Value;
 
@@ -55,12 +55,19 @@ impl PendingWrite<'_, '_> {
             None => rules.validate_update(checked, before, subresource, &mut errors),
         }
         let strategy = own_strategy(self.call);
-        let behind = meta::errors_behind_rules(&new["metadata"], &old["metadata"], strategy, subresource);
-        if behind > 0 {
-            let mut of_rules = Errors::new();
-            rules.validate_create(checked, &mut of_rules);
-            let of_rules = of_rules.len().min(errors.len() - of_metadata);
-            errors[of_metadata - behind..of_metadata + of_rules].rotate_left(behind);
+        let (meta, old_meta) = (&new["metadata"], &old["metadata"]);
+        if let Some((check, behind)) =
+            meta::errors_behind_rules(meta, old_meta, resource.namespaced, strategy, subresource)
+        {
+            let mut of_new = Errors::new();
+            rules.validate_create(checked, &mut of_new);
+            let all = errors.len() - of_metadata;
+            let of_new = of_new.len().min(all);
+            let before = match check {
+                MetaCheck::Update => of_new,
+                MetaCheck::Create => all - of_new,
+            };
+            errors[of_metadata - behind..of_metadata + before].rotate_left(behind);
         }
         // Warnings about tolerated problems are sent with an error, too.
         self.call.warnings.extend(tolerated);

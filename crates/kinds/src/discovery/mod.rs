@@ -13,6 +13,7 @@ use crate::rules::access::{
 };
 use crate::rules::net::{ip_warnings, parse_ip_sloppy, validate_ip, validate_ip_of_old_field};
 use crate::rules::{labels, ports};
+use crate::strategy::strategy;
 
 const ENDPOINTS_MAX: usize = 1000;
 const ADDRESSES_MAX: usize = 100;
@@ -36,7 +37,13 @@ impl Behaviour for EndpointSlice {
 
     fn prepare_update(&self, mut update: Update<'_>) {
         update.keep_unwritten();
+        // What is dropped counts as a change.
+        let generation = strategy("discovery.k8s.io", "endpointslices").generation;
+        let next = generation.after_update(update.object, update.old);
         drop_topology(update.object, Some(update.old));
+        if next > 0 {
+            update.object["metadata"]["generation"] = next.into();
+        }
     }
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {

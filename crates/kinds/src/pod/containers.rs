@@ -6,7 +6,7 @@ use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
 use kubewright_apimachinery::names;
 use serde_json::Value;
 
-use crate::rules::access::{at, complain, int_at, is_unset, list_at, opt_int_at, opt_str_at, str_at};
+use crate::rules::access::{at, complain, int_at, list_at, opt_int_at, opt_str_at, str_at};
 
 use super::spec::Scope;
 use super::{env, mounts, probes, resources, security};
@@ -141,7 +141,13 @@ pub(crate) fn validate_ephemeral(scope: &Scope<'_>, path: &PathRef<'_>, errors: 
             errors.push(FieldError::not_found(&path.child("targetContainerName"), target));
         }
         for field in FORBIDDEN {
-            if !is_unset(container, &[field]) {
+            // Go compares with the zero value, which an empty list or an empty text behind a pointer is not.
+            let is_set = match at(container, &[field]) {
+                None => false,
+                Some(Value::Object(fields)) if field == "resources" => !fields.is_empty(),
+                Some(_) => true,
+            };
+            if is_set {
                 errors.push(FieldError::forbidden(&path.child(field), NOT_EPHEMERAL));
             }
         }

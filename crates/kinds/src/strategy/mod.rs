@@ -30,7 +30,7 @@ pub struct Strategy {
     pub meta: MetaRules,
     /// The checks of metadata an update repeats; see [`crate::meta::validate_update`].
     pub update_meta: &'static [MetaCheck],
-    /// Whether the last of these stands behind the rules for new objects, which an update repeats, too.
+    /// Whether the last of these stands elsewhere; see [`crate::meta::errors_behind_rules`].
     pub update_meta_behind_rules: bool,
     /// The checks of metadata a status update repeats.
     pub status_meta: &'static [MetaCheck],

@@ -124,7 +124,7 @@ pub fn custom_strategy(status_is_a_subresource: bool) -> &'static Strategy {
 /// By group and plural.
 #[rustfmt::skip]
 static TABLE: &[(&str, &str, Strategy)] = &[
-    ("", "configmaps", Strategy { update_meta: &[Update, Create], ..BASE }),
+    ("", "configmaps", Strategy { update_meta: &[Update, Create], update_meta_behind_rules: true, ..BASE }),
     ("", "endpoints", Strategy { update_meta: &[Update, Create], create_on_update: true, ..BASE }),
     ("", "events", Strategy {
         name: NameRule::Any, meta: MetaRules::Deferred, update_meta: &[], create_on_update: true,
@@ -134,7 +134,8 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     }),
     ("", "limitranges", Strategy { names_itself: true, update_meta: &[Create], create_on_update: true, ..BASE }),
     ("", "namespaces", Strategy {
-        name: NameRule::DnsLabel, update_meta: &[Create, Update], returns_deleted: true, fields: fields::NAMESPACES,
+        name: NameRule::DnsLabel, update_meta: &[Create, Update], update_meta_behind_rules: true, returns_deleted: true,
+        fields: fields::NAMESPACES,
         unsupported_field: NotSupported,
         reset_fields: &[resets("", &[&["status"]]), resets("status", &[&["spec"]]), resets("finalize", &[&["status"]])],
         ..WITH_STATUS
@@ -142,7 +143,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     ("", "nodes", Strategy {
         // A node registers with its status.
         resets_status: false,
-        update_meta: &[Create, Update], fields: fields::NODES,
+        update_meta: &[Create, Update], update_meta_behind_rules: true, fields: fields::NODES,
         unsupported_field: NotSupported,
         ..WITH_STATUS
     }),
@@ -166,7 +167,8 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     }),
     ("", "resourcequotas", Strategy { returns_deleted: true, ..WITH_STATUS }),
     ("", "secrets", Strategy {
-        update_meta: &[Update, Create], fields: fields::SECRETS, unsupported_field: NotSupported,
+        update_meta: &[Update, Create], update_meta_behind_rules: true, fields: fields::SECRETS,
+        unsupported_field: NotSupported,
         ..BASE
     }),
     ("", "serviceaccounts", Strategy { update_meta: &[Update, Create], returns_deleted: true, ..BASE }),
@@ -207,7 +209,8 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     ("autoscaling", "horizontalpodautoscalers", WITH_STATUS),
     ("batch", "cronjobs", Strategy { status_meta: &[], ..WORKLOAD }),
     ("batch", "jobs", Strategy {
-        update_meta: &[Create, Update], default_propagation: Propagation::Orphan, fields: fields::JOBS,
+        update_meta: &[Create, Update], update_meta_behind_rules: true, default_propagation: Propagation::Orphan,
+        fields: fields::JOBS,
         unsupported_field: NotSupportedFor("Job"),
         ..WORKLOAD
     }),
@@ -236,10 +239,13 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     }),
     ("flowcontrol.apiserver.k8s.io", "flowschemas", FLOW_CONTROL),
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", FLOW_CONTROL),
-    ("networking.k8s.io", "ingressclasses", Strategy { update_meta: &[Update, Create], generation: SPEC, ..BASE }),
+    ("networking.k8s.io", "ingressclasses", Strategy {
+        update_meta: &[Update, Create], update_meta_behind_rules: true, generation: SPEC,
+        ..BASE
+    }),
     ("networking.k8s.io", "ingresses", Strategy { update_meta: &[Update, Create], ..WORKLOAD }),
     ("networking.k8s.io", "ipaddresses", Strategy {
-        name: NameRule::IpAddress, update_meta: &[Create, Update],
+        name: NameRule::IpAddress, update_meta: &[Create, Update], update_meta_behind_rules: true,
         ..BASE
     }),
     ("networking.k8s.io", "networkpolicies", Strategy { generation: Generation::CountsExactly(&[&["spec"]]), ..BASE }),
@@ -271,7 +277,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         ..WITH_STATUS
     }),
     ("resource.k8s.io", "resourceclaimtemplates", Strategy {
-        update_meta: &[Create, Update], returns_deleted: true,
+        update_meta: &[Create, Update], update_meta_behind_rules: true, returns_deleted: true,
         ..BASE
     }),
     ("resource.k8s.io", "resourceslices", Strategy {
@@ -289,17 +295,20 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         ..BASE
     }),
     ("storage.k8s.io", "csistoragecapacities", Strategy {
-        update_meta: &[Create, Update], unconditional_update: false,
+        update_meta: &[Create, Update], update_meta_behind_rules: true, unconditional_update: false,
         ..BASE
     }),
-    ("storage.k8s.io", "storageclasses", Strategy { update_meta: &[Create, Update], returns_deleted: true, ..BASE }),
+    ("storage.k8s.io", "storageclasses", Strategy {
+        update_meta: &[Create, Update], update_meta_behind_rules: true, returns_deleted: true,
+        ..BASE
+    }),
     ("storage.k8s.io", "volumeattachments", Strategy {
         update_meta: &[Create], status_meta: &[Create], unconditional_update: false, returns_deleted: true,
         status_metadata: KeepsUserFields, reset_fields: STATUS_AND_REST,
         ..WITH_STATUS
     }),
     ("storage.k8s.io", "volumeattributesclasses", Strategy {
-        update_meta: &[Update, Create], returns_deleted: true,
+        update_meta: &[Update, Create], update_meta_behind_rules: true, returns_deleted: true,
         ..BASE
     }),
 ];

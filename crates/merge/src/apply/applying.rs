@@ -78,6 +78,16 @@ impl<'t, V: Versions<'t>> Attempt<'_, V> {
             applied,
         } = *self;
         if entries.is_empty() {
+            let problems = versions
+                .topology(manager.api_version)
+                .map(|of| validate(of, live, Origin::Live))
+                .filter(|problems| !problems.is_empty());
+            if let Some(problems) = problems {
+                return Err(Failure::Failed(format!(
+                    "failed to create manager for existing fields: failed to convert new object ({}) to smd typed: {problems}",
+                    describe_object(live)
+                )));
+            }
             let zero = versions.zero(manager.api_version);
             entries = updated_entries(versions, manager, BEFORE_FIRST_APPLY, &zero, live, entries)
                 .map_err(|failure| failure.because("failed to create manager for existing fields"))?;

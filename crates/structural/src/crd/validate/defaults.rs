@@ -2,6 +2,7 @@
 
 use kubewright_apimachinery::errors::aggregate;
 use kubewright_apimachinery::field::{BadValue, ErrorType, Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use kubewright_cel::Limits;
 use kubewright_cel::rules::Validator;
 use serde_json::{Map, Value, json};
@@ -217,6 +218,16 @@ fn has_resources(node: Props<'_>, default: &Value) -> bool {
 
 /// What the schema and its rules say of a default.
 fn check_value(node: Props<'_>, default: &Value, path: &PathRef<'_>, errors: &mut Errors) {
+    if let Some(ty) = unknown_type(node) {
+        let found = type_name(default);
+        errors.push(FieldError {
+            kind: ErrorType::TypeInvalid,
+            field: path.to_string(),
+            value: Some(found.into()),
+            detail: format!(" in body must be of type {ty}: {}", quote(found)),
+        });
+        return;
+    }
     let mut found = Errors::new();
     around(&values_of(node.0, default)).validate(&json!({HERE: default}), None, &mut found);
     for error in &mut found {
@@ -237,6 +248,24 @@ fn check_value(node: Props<'_>, default: &Value, path: &PathRef<'_>, errors: &mu
         }
     }
     errors.extend(moved(found, path));
+}
+
+/// The type of a schema, if there is no such type: no value is of it.
+fn unknown_type(node: Props<'_>) -> Option<&str> {
+    const KNOWN: [&str; 7] = ["", "array", "boolean", "integer", "number", "object", "string"];
+    node.get("type")?.as_str().filter(|ty| !KNOWN.contains(ty))
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }
 
 /// The errors of a default, with its path in the schema.
