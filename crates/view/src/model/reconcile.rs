@@ -174,6 +174,7 @@ impl Reconcile {
             "took": self.end.as_ref().map(|end| end.took.as_secs_f64()),
             "outcome": outcome, "standing": standing, "why": self.why(), "smells": self.smells(),
             "writes": self.calls().filter(|call| call.is_write()).count(),
+            "changed": self.calls().filter(|call| call.is_write() && call.error.is_none() && !call.changed_nothing()).count(),
         })
     }
 
