@@ -19,7 +19,7 @@ use super::session::INTERRUPTED;
 use super::settings::{Samples, Settings};
 use super::target_cluster::TargetCluster;
 use super::watch::Changes;
-use crate::shown::{Shown, ShownOperator};
+use crate::shown::{Shown, ShownOperator, ShownSettings};
 
 /// Where the operator's account is, in a cluster of this process.
 const NAMESPACE: &str = "kubewright-dev";
@@ -51,7 +51,16 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
         place = TargetCluster::find(settings, &progress) => place?,
     };
     let view = match settings.view {
-        Some(port) => Some(Shown::start(port, ShownOperator::Silent, place.server()).await?),
+        Some(port) => {
+            let shown = ShownSettings {
+                title: "kubewright dev".to_owned(),
+                port,
+                operator: ShownOperator::Silent,
+                cluster: place.shown(settings),
+                explorations: None,
+            };
+            Some(Shown::start(shown, &progress).await?)
+        }
         None => None,
     };
     if let Some(view) = &view {

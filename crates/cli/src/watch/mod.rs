@@ -14,7 +14,7 @@ use kubewright_system::signals::Signals;
 use kubewright_view::OperatorKinds;
 
 use crate::cluster_arguments::connect;
-use crate::shown::{Shown, ShownOperator};
+use crate::shown::{Shown, ShownCluster, ShownOperator, ShownSettings};
 use forward::ForwardedPort;
 use workload::{Target, Workload};
 
@@ -30,7 +30,7 @@ Examples:
 ///
 /// Shows what `kubewright dev` shows: the operator's reconciles with what woke them, what they read and wrote, its queues and caches, and the objects that
 /// it is about. A port of its Pod is forwarded for that, which needs the right to create pods/portforward; objects are read with the rights of the
-/// kubeconfig. Nothing is changed in the cluster.
+/// kubeconfig. Nothing is changed in the cluster, unless --allow-writes lets the page do so.
 ///
 /// The operator records what happens only if it is told to: --debug-trace-bytes=8388608 among the arguments of its container keeps the last 8 MiB.
 #[derive(clap::Args)]
@@ -47,6 +47,10 @@ pub(crate) struct Arguments {
     /// Port of the page that shows what happens, on this machine only; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
+
+    /// Let the page edit, scale and delete objects in the cluster.
+    #[arg(long)]
+    allow_writes: bool,
 
     #[command(flatten)]
     cluster: ClusterFlags,
@@ -82,7 +86,17 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             arguments.operator.clone(),
             workload.port,
         );
-        let mut shown = Shown::start(arguments.port, ShownOperator::At(Arc::new(operator)), None).await?;
+        let settings = ShownSettings {
+            title: format!("kubewright watch {}", arguments.operator),
+            port: arguments.port,
+            operator: ShownOperator::At(Arc::new(operator)),
+            cluster: ShownCluster::Elsewhere {
+                client: client.clone(),
+                allow_writes: arguments.allow_writes,
+            },
+            explorations: None,
+        };
+        let mut shown = Shown::start(settings, &progress).await?;
         shown.follow_cluster(&client, kinds);
         Ok::<_, Box<dyn Error>>(shown)
     };

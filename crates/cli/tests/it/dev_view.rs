@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use kubewright_runtime::operator::Operator;
 
@@ -24,8 +24,12 @@ pub(crate) struct Page {
 impl Page {
     /// The page whose link is told to the user.
     pub(crate) fn of(dev: &mut Running) -> Self {
-        let said = dev.until("See what happens: ");
-        let (_, link) = said.split_once("http://").unwrap();
+        Self::at(dev.until("See what happens: ").trim())
+    }
+
+    /// The page of a link.
+    fn at(link: &str) -> Self {
+        let (_, link) = link.split_once("http://").unwrap();
         let (address, token) = link.trim().split_once("/#token=").unwrap();
         Page {
             address: address.to_owned(),
@@ -96,6 +100,16 @@ impl Page {
         serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"))
     }
 
+    /// The answer to a POST of the page itself.
+    fn act(&self, path: &str, cookie: &str, body: &Value) -> (u16, Value) {
+        let origin = format!("Origin: http://{}", self.address);
+        let answer = self.ask(&format!("POST {path}"), &[cookie, &origin], &body.to_string());
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"));
+        (code, body)
+    }
+
     /// Exchanges the token; the header with the cookie.
     pub(crate) fn login(&self) -> String {
         let origin = format!("Origin: http://{}", self.address);
@@ -139,6 +153,11 @@ fn a_page_shows_reconciles_and_objects_to_who_has_the_link_and_no_secrets() {
         "/list.js",
         "/session.js",
         "/objects.js",
+        "/object.js",
+        "/edit.js",
+        "/logs.js",
+        "/travel.js",
+        "/explore.js",
         "/reconciles.js",
         "/operator.js",
         "/plot.js",
@@ -213,12 +232,87 @@ fn a_page_shows_reconciles_and_objects_to_who_has_the_link_and_no_secrets() {
         assert!(!shown.contains("sesame") && !shown.contains("c2VzYW1l"), "{shown}");
     }
 
+    // A Secret is shown to who asks for it, from the API server.
+    let (code, revealed) = page.act("/api/reveal", &cookie, &json!({ "uid": uid("door") }));
+    assert_eq!(code, 200, "{revealed}");
+    assert!(
+        revealed["yaml"].as_str().unwrap().contains("key: c2VzYW1l"),
+        "{revealed}"
+    );
+    write_and_fork(&page, &cookie, &hostile);
+
     // Who looks does not hold up the end.
     let _looking = page.send("GET /api/news", &[&cookie], "");
     dev.signal("INT");
     let (status, said) = dev.end();
     assert_eq!(status.code(), Some(0), "{said}");
     assert!(TcpStream::connect(&page.address).is_err());
+}
+
+/// Edits an object, looks back, forks and deletes, all from the page.
+fn write_and_fork(page: &Page, cookie: &str, object: &Value) {
+    let about = page.json("/api/about", cookie);
+    assert_eq!(about, json!({ "title": "kubewright dev", "writes": true, "forks": true, "explores": true }));
+    let uid = object["object"]["uid"].as_str().unwrap();
+    let before = object["object"]["revision"].as_u64().unwrap();
+    let base = object["yaml"].as_str().unwrap();
+    let origin = format!("Origin: http://{}", page.address);
+    for path in ["/api/apply", "/api/scale", "/api/delete", "/api/reveal", "/api/fork"] {
+        let post = format!("POST {path}");
+        assert_eq!(page.code(&post, &[&origin], "{}"), 401, "{path}");
+        assert_eq!(page.code(&post, &[cookie], "{}"), 403, "{path}");
+        assert_eq!(page.code(&post, &[cookie, "Origin: http://evil.example"], "{}"), 403, "{path}");
+        assert_eq!(page.code(&post, &[cookie, &origin], "{}"), 400, "{path}");
+        assert_eq!(page.code(&format!("GET {path}"), &[cookie], ""), 404, "{path}");
+    }
+    // A refusal names the field, and the line on which it was typed.
+    let mistake = format!("{base}colour: red\n");
+    let (code, refusal) = page.act("/api/apply", cookie, &json!({ "base": base, "edited": mistake }));
+    assert_eq!((code, &refusal["fields"][0]["field"]), (422, &json!("colour")), "{refusal}");
+    assert_eq!(refusal["fields"][0]["line"], json!(base.lines().count()), "{refusal}");
+    let (code, refusal) = page.act("/api/apply", cookie, &json!({ "base": base, "edited": "a: [" }));
+    assert_eq!(code, 400, "{refusal}");
+    let edited = base.replace("kind:", "immutable: false\nkind:");
+    let (code, done) = page.act("/api/apply", cookie, &json!({ "base": base, "edited": edited }));
+    assert_eq!(code, 200, "{done}");
+    let after: u64 = done["resourceVersion"].as_str().unwrap().parse().unwrap();
+    page.until(cookie, |news| (news["objects"]["newest"].as_u64()? >= after).then_some(()));
+
+    // What it is, what it was, and what differs.
+    let now = page.json(&format!("/api/object?uid={uid}"), cookie);
+    assert!(now["yaml"].as_str().unwrap().contains("immutable: false"), "{now}");
+    let managers = now["managers"].as_array().unwrap();
+    assert!(managers.iter().any(|manager| manager["name"] == "kubewright-view"), "{now}");
+    let then = page.json(&format!("/api/object?uid={uid}&revision={before}"), cookie);
+    assert_eq!(then["yaml"], object["yaml"]);
+    let difference = page.json(&format!("/api/difference?uid={uid}&from={before}&to={after}"), cookie);
+    let lines = difference["lines"].as_array().unwrap();
+    assert!(lines.contains(&json!({ "is": "added", "text": "immutable: false" })), "{difference}");
+    assert!(page.json(&format!("/api/events?uid={uid}"), cookie)["events"].is_array());
+    assert_eq!(page.json("/api/explorations", cookie)["explorations"], json!([]));
+
+    // A fork has what was, and what happens here does not happen there.
+    let (code, forked) = page.act("/api/fork", cookie, &json!({ "revision": before }));
+    assert_eq!(code, 200, "{forked}");
+    assert!(std::path::Path::new(forked["kubeconfig"].as_str().unwrap()).exists());
+    let fork = Page::at(forked["link"].as_str().unwrap());
+    let there = fork.login();
+    let (code, done) = page.act("/api/delete", cookie, &json!({ "uid": uid, "propagation": "Foreground" }));
+    assert_eq!(code, 200, "{done}");
+    page.until(cookie, |news| {
+        let changed = news["objects"]["changed"].as_array()?;
+        changed.iter().all(|object| object["uid"] != uid).then_some(())
+    });
+    let then = fork.json(&format!("/api/object?uid={uid}"), &there);
+    assert_eq!(then["yaml"], object["yaml"]);
+    assert!(
+        fork.json("/api/about", &there)["title"]
+            .as_str()
+            .unwrap()
+            .starts_with("fork of revision ")
+    );
+    let (code, refusal) = page.act("/api/fork", cookie, &json!({ "revision": u64::MAX }));
+    assert_eq!(code, 410, "{refusal}");
 }
 
 #[test]
@@ -275,6 +369,34 @@ fn the_objects_of_a_cluster_that_is_named_are_on_the_page() {
     assert_eq!((&boat["kind"], &boat["namespace"]), (&"Boat".into(), &"default".into()));
     let boat = page.json(&format!("/api/object?uid={}", boat["uid"].as_str().unwrap()), &cookie);
     assert!(boat["yaml"].as_str().unwrap().contains("colour: red"), "{boat}");
+    // It is only looked at.
+    let about = page.json("/api/about", &cookie);
+    assert_eq!((&about["writes"], &about["forks"]), (&json!(false), &json!(false)));
+    let uid = &boat["object"]["uid"];
+    for (path, body) in [
+        ("/api/apply", json!({ "base": boat["yaml"], "edited": boat["yaml"] })),
+        ("/api/scale", json!({ "uid": uid, "replicas": 1 })),
+        ("/api/delete", json!({ "uid": uid })),
+    ] {
+        let (code, refusal) = page.act(path, &cookie, &body);
+        assert_eq!((code, &refusal["reason"]), (403, &json!("ReadOnly")), "{path}: {refusal}");
+    }
+    dev.signal("TERM");
+    assert_eq!(dev.end().0.code(), Some(0));
+
+    // Unless that is allowed.
+    let mut dev = project.start(
+        Some(&server.kubeconfig),
+        &["dev", "--context=kubewright", "--allow-writes"],
+    );
+    let page = Page::of(&mut dev);
+    let cookie = page.login();
+    page.until(&cookie, |news| {
+        let mut changed = news["objects"]["changed"].as_array().into_iter().flatten();
+        changed.find(|object| object["uid"] == *uid).cloned()
+    });
+    let (code, done) = page.act("/api/delete", &cookie, &json!({ "uid": uid }));
+    assert_eq!(code, 200, "{done}");
     dev.signal("TERM");
     let (status, said) = dev.end();
     assert_eq!(status.code(), Some(0), "{said}");

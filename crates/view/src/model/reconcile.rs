@@ -174,6 +174,7 @@ impl Reconcile {
             "took": self.end.as_ref().map(|end| end.took.as_secs_f64()),
             "outcome": outcome, "standing": standing, "why": self.why(), "smells": self.smells(),
             "writes": self.calls().filter(|call| call.is_write()).count(),
+            "changed": self.calls().filter(|call| call.is_write() && call.error.is_none() && !call.changed_nothing()).count(),
         })
     }
 
@@ -183,7 +184,13 @@ impl Reconcile {
         detail["wokenBy"] = self
             .woken_by
             .iter()
-            .map(|woken| json!({ "text": woken.to_string(), "writer": woken.writer }))
+            .map(|woken| {
+                let (uid, revision) = match &woken.cause {
+                    Cause::Object(change) => (Some(&*change.uid), change.revision),
+                    _ => (None, None),
+                };
+                json!({ "text": woken.to_string(), "writer": woken.writer, "uid": uid, "revision": revision })
+            })
             .collect();
         detail["wokenByMore"] = self.woken_by_more.into();
         detail["steps"] = self.steps.iter().map(Step::detail).collect();

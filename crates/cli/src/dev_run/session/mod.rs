@@ -28,10 +28,13 @@ use super::watch::{Changes, stamp};
 use super::webhook_host::WebhookHost;
 use super::{extension, samples, webhook_host};
 use crate::project::{Overrides, Project};
-use crate::shown::{Shown, ShownOperator};
+use crate::shown::{Shown, ShownOperator, ShownSettings};
 
 /// The exit code of what Ctrl-C ended, as shells have it.
 pub(super) const INTERRUPTED: u8 = 130;
+
+/// Where explorations leave their reports, in a project.
+const EXPLORATIONS: &str = "target/explore";
 
 /// How long the cluster may take to delete what was made for a run, and how long after a second signal.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
@@ -101,7 +104,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
         place = TargetCluster::find(settings, &progress) => place?,
     };
-    let (view, debug) = show(settings, &place, &progress).await?.unzip();
+    let (view, debug) = show(settings, &project, &place, &progress).await?.unzip();
     let mut session = Session {
         settings,
         project: &project,
@@ -148,6 +151,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
 /// Serves the page, if it is wanted, and says where; with where the operator is to serve its trace.
 async fn show(
     settings: &Settings<'_>,
+    project: &Project,
     place: &TargetCluster,
     progress: &Progress,
 ) -> Result<Option<(Shown, DebugEndpoint)>, Box<dyn Error>> {
@@ -156,7 +160,14 @@ async fn show(
     };
     let debug = DebugEndpoint::choose(&settings.common.flags)?;
     let operator = ShownOperator::At(Arc::new(debug.address()));
-    let view = Shown::start(port, operator, place.server()).await?;
+    let shown = ShownSettings {
+        title: "kubewright dev".to_owned(),
+        port,
+        operator,
+        cluster: place.shown(settings),
+        explorations: Some(project.root().join(EXPLORATIONS)),
+    };
+    let view = Shown::start(shown, progress).await?;
     progress.note(format!("See what happens: {}", view.link()));
     Ok(Some((view, debug)))
 }

@@ -44,3 +44,15 @@ export async function ask(path, parameters) {
   const answer = await fetch(`${path}?${new URLSearchParams(parameters)}`);
   return answer.ok ? answer.json() : null;
 }
+
+/** Sends something to an address of this page: whether it was done, and what was said. */
+export async function send(path, body) {
+  try {
+    const answer = await fetch(path, { method: "POST", body: JSON.stringify(body) });
+    const text = await answer.text();
+    const isJson = answer.headers.get("content-type") === "application/json";
+    return { ok: answer.ok, body: isJson ? JSON.parse(text) : { message: text } };
+  } catch (error) {
+    return { ok: false, body: { message: `no answer: ${error.message}` } };
+  }
+}

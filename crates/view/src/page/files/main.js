@@ -1,25 +1,35 @@
 // The page: exchanges the link's token for a cookie, follows the news, and draws the view that is chosen.
 
-import { element } from "/dom.js";
+import { ask, element } from "/dom.js";
+import { Explore } from "/explore.js";
 import { List } from "/list.js";
 import { Objects } from "/objects.js";
 import { Operator } from "/operator.js";
 import { Reconciles } from "/reconciles.js";
 import { Requests } from "/requests.js";
 import { Session } from "/session.js";
+import { Travel } from "/travel.js";
 import { Warnings } from "/warnings.js";
 import { Webhooks } from "/webhooks.js";
 
 const at = (id) => document.getElementById(id);
+/** What this is a page of, and what can be done from it. */
+const about = { title: "kubewright dev", writes: false, forks: false, explores: false };
 const session = new Session();
 const views = {
-  reconciles: new Reconciles(), objects: new Objects(), operator: new Operator(), webhooks: new Webhooks(), requests: new Requests(),
-  warnings: new Warnings(),
+  reconciles: new Reconciles(), objects: new Objects(about), operator: new Operator(), webhooks: new Webhooks(), requests: new Requests(),
+  warnings: new Warnings(), explore: new Explore(),
 };
 const chosen = {};
 const list = new List(at("list"), choose);
+const travel = new Travel(at("travel"), () => {
+  views.objects.travel(travel.revision, travel.objects);
+  address();
+  draw();
+});
 let view = "reconciles";
 let isDrawing = false;
+let shownDetail = null;
 
 /** Draws soon: however much happens, once for each frame. */
 function redraw() {
@@ -34,9 +44,13 @@ function redraw() {
 function draw() {
   const filter = at("filter").value.trim().toLowerCase();
   list.show(views[view].rows(filter), chosen[view] ?? null);
-  at("detail").replaceChildren(...views[view].detail(chosen[view], redraw));
+  const detail = views[view].detail(chosen[view], redraw);
+  // The same elements again: nothing that is read or typed is disturbed.
+  if (detail !== shownDetail) at("detail").replaceChildren(...detail);
+  shownDetail = detail;
   at("trouble").replaceChildren(...session.trouble());
   at("state").replaceChildren(element("span", session.standing, session.words()));
+  at("travel").hidden = view !== "objects";
   for (const name of Object.keys(views)) {
     if (name === view) at(`to-${name}`).setAttribute("aria-current", "page");
     else at(`to-${name}`).removeAttribute("aria-current");
@@ -48,9 +62,16 @@ function draw() {
 
 function choose(id) {
   chosen[view] = id;
-  history.replaceState(null, "", `#${view}/${encodeURIComponent(id)}`);
+  address();
   draw();
   list.reveal(id);
+}
+
+/** Writes what is looked at into the address, so that a link leads back. */
+function address() {
+  const id = chosen[view] ? `/${encodeURIComponent(chosen[view])}` : "";
+  const moment = view === "objects" && travel.revision !== null ? `${id ? "" : "/"}/at/${travel.revision}` : "";
+  history.replaceState(null, "", `#${view}${id}${moment}`);
 }
 
 function move(by) {
@@ -58,15 +79,63 @@ function move(by) {
   if (next !== null) choose(next);
 }
 
-/** Where the fragment leads: `#objects`, `#reconciles/12`. */
+/** Where the fragment leads: `#objects`, `#reconciles/12`, `#objects/UID/at/120`. */
 function follow() {
-  const [name, id] = location.hash.slice(1).split("/");
+  const [name, id, word, revision] = location.hash.slice(1).split("/");
   if (!(name in views)) return;
+  const isOpened = view !== name || name === "explore";
   view = name;
   if (id) chosen[view] = decodeURIComponent(id);
+  if (isOpened) views[view].open?.(redraw);
+  if (view === "objects") travel.go(word === "at" && revision ? Number(revision) : null);
   draw();
   list.reveal(chosen[view]);
 }
+
+/** The next or previous change of the chosen object, or of all. */
+function change(by) {
+  if (view === "explore") return views.explore.step(by, redraw);
+  if (view !== "objects") return move(-by);
+  const moments = views.objects.shown.loaded?.uid === chosen.objects ? views.objects.shown.loaded?.whole?.moments : null;
+  if (!moments?.length) return travel.step(by);
+  const now = travel.revision ?? Infinity;
+  const next = by < 0 ? moments.findLast(({ revision }) => revision < Math.min(now, moments.at(-1).revision + (now === Infinity ? 0 : 1)))
+    : moments.find(({ revision }) => revision > now);
+  return travel.go(next?.revision ?? (by > 0 ? null : travel.revision));
+}
+
+/** Closes what is open, the innermost first. */
+function escape() {
+  if (views[view].escape?.(redraw)) return;
+  if (view === "objects" && travel.revision !== null) travel.go(null);
+  else if (at("filter").value) {
+    at("filter").value = "";
+    redraw();
+  } else at("list").focus();
+}
+
+/** Presses the button of something that can be done with what is shown. */
+function act(name) {
+  at("detail").querySelector(`button[data-act="${name}"]`)?.click();
+}
+
+const KEYS = {
+  "/": () => at("filter").select(),
+  j: () => move(1),
+  k: () => move(-1),
+  "[": () => change(-1),
+  "]": () => change(1),
+  e: () => act("edit"),
+  l: () => act("log"),
+  r: () => { location.hash = "#reconciles"; },
+  o: () => { location.hash = "#objects"; },
+  p: () => { location.hash = "#operator"; },
+  h: () => { location.hash = "#webhooks"; },
+  a: () => { location.hash = "#requests"; },
+  w: () => { location.hash = "#warnings"; },
+  x: () => { if (about.explores) location.hash = "#explore"; },
+  Escape: escape,
+};
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -79,20 +148,10 @@ document.addEventListener("keydown", (event) => {
     }
     return;
   }
-  const actions = {
-    "/": () => at("filter").select(),
-    j: () => move(1),
-    k: () => move(-1),
-    r: () => { location.hash = "#reconciles"; },
-    o: () => { location.hash = "#objects"; },
-    p: () => { location.hash = "#operator"; },
-    h: () => { location.hash = "#webhooks"; },
-    a: () => { location.hash = "#requests"; },
-    w: () => { location.hash = "#warnings"; },
-  };
-  if (!(event.key in actions)) return;
+  if (event.target.closest("input, textarea, select") && event.key !== "Escape") return;
+  if (!(event.key in KEYS)) return;
   event.preventDefault();
-  actions[event.key]();
+  KEYS[event.key]();
 });
 at("filter").addEventListener("input", redraw);
 window.addEventListener("hashchange", follow);
@@ -106,12 +165,23 @@ async function login() {
   return answer.ok;
 }
 
+/** What this is, and what can be done. */
+async function introduce() {
+  Object.assign(about, await ask("/api/about", {}));
+  document.title = about.title;
+  at("title").textContent = about.title;
+  at("to-explore").hidden = !about.explores;
+  travel.forks = about.forks;
+  travel.draw();
+}
+
 function listen() {
   const news = new EventSource("/api/news");
   news.addEventListener("message", (event) => {
     const told = JSON.parse(event.data);
     if (told.session) session.take(told.session);
     if (told.objects) views.objects.take(told.objects);
+    if (told.objects) travel.take(told.objects);
     if (told.unreadable) views.objects.unreadable = told.unreadable;
     if (told.reconciles) views.reconciles.take(told.reconciles);
     if (told.reconciles) views.webhooks.take(told.reconciles);
@@ -122,18 +192,19 @@ function listen() {
   });
   news.addEventListener("error", () => {
     if (news.readyState === EventSource.CLOSED) stranger();
-    else at("state").replaceChildren(element("span", "bad", "kubewright dev does not answer"));
+    else at("state").replaceChildren(element("span", "bad", `${about.title} does not answer`));
   });
 }
 
 function stranger() {
-  list.say("Open the link that kubewright dev printed: it has a token.", "bad");
+  list.say("Open the link that kubewright printed: it has a token.", "bad");
 }
 
 if (await login()) {
+  await introduce();
+  listen();
   follow();
   draw();
-  listen();
 } else {
   stranger();
 }

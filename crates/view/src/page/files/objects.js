@@ -1,43 +1,68 @@
-// The objects of the cluster as a tree of owners, with how each stands.
+// The objects of the cluster as a tree of owners, with how each stands, now or at a moment of the past.
 
-import { ask, element } from "/dom.js";
+import { element } from "/dom.js";
+import { ObjectDetail, label, place } from "/object.js";
 
 export class Objects {
-  constructor() {
+  constructor(about) {
     this.byUid = new Map();
-    this.sorted = null;
-    this.loaded = null;
+    /** The tree is made anew when an object comes or goes, or has another owner; not when one changes otherwise. */
+    this.tree = null;
+    this.past = null;
     this.unreadable = {};
+    this.shown = new ObjectDetail(about);
   }
 
   take({ anew, changed, deleted }) {
     if (anew) this.byUid.clear();
-    for (const object of changed) this.byUid.set(object.uid, object);
+    for (const object of changed) {
+      const known = this.byUid.get(object.uid);
+      if (!known || known.owners.join() !== object.owners.join()) this.tree = null;
+      object.label = known?.label ?? label(object);
+      this.byUid.set(object.uid, object);
+    }
     for (const uid of deleted) this.byUid.delete(uid);
-    this.sorted = null;
+    if (anew || deleted.length) this.tree = null;
+  }
+
+  /** Shows the objects of a revision; null is the present. */
+  travel(revision, objects) {
+    this.past = revision === null ? null : { revision, byUid: new Map(objects.map((object) => [object.uid, { ...object, label: label(object) }])) };
+    this.tree = null;
+  }
+
+  get current() {
+    return this.past?.byUid ?? this.byUid;
   }
 
   rows(filter) {
-    return this.ordered(filter).map(([object, depth]) => ({
-      id: object.uid,
+    if (this.tree?.filter !== filter) this.tree = { filter, rows: this.ordered(filter).map(([uid, depth]) => this.row(uid, depth)) };
+    return this.tree.rows;
+  }
+
+  row(uid, depth) {
+    return {
+      id: uid,
       cells: () => {
+        const object = this.current.get(uid);
+        if (!object) return [];
         const name = element("span", "name", `${object.kind} `, element("b", "", place(object)), element("span", "note", object.why));
         name.style.paddingInlineStart = `${Math.min(depth, 8) * 1.25}rem`;
         return [name, element("span", object.standing, object.state)];
       },
-    }));
+    };
   }
 
-  /** The objects with their depth: those that own something first, what they own below. Those that match, with all their owners. */
+  /** The uids with their depth: those that own something first, what they own below. Those that match, with all their owners. */
   ordered(filter) {
-    this.sorted ??= [...this.byUid.values()].sort((a, b) => compare(label(a), label(b)));
-    const sorted = this.sorted;
+    const all = this.current;
+    const sorted = [...all.values()].sort((a, b) => compare(a.label, b.label));
     const below = new Map();
-    const isRoot = (object) => !object.owners.some((uid) => uid !== object.uid && this.byUid.has(uid));
+    const roots = [];
     for (const object of sorted) {
-      const owner = object.owners.find((uid) => uid !== object.uid && this.byUid.has(uid));
-      if (!owner) continue;
-      if (below.has(owner)) below.get(owner).push(object);
+      const owner = object.owners.find((uid) => uid !== object.uid && all.has(uid));
+      if (!owner) roots.push(object);
+      else if (below.has(owner)) below.get(owner).push(object);
       else below.set(owner, [object]);
     }
     const listed = new Set();
@@ -46,22 +71,21 @@ export class Objects {
       if (listed.has(object.uid)) return [];
       listed.add(object.uid);
       const owned = (below.get(object.uid) ?? []).flatMap((one) => walk(one, depth + 1));
-      return owned.length > 0 || label(object).toLowerCase().includes(filter) ? [[object, depth], ...owned] : [];
+      return owned.length > 0 || object.label.toLowerCase().includes(filter) ? [[object.uid, depth], ...owned] : [];
     };
-    const roots = sorted.filter(isRoot).sort((a, b) => below.has(b.uid) - below.has(a.uid));
+    roots.sort((a, b) => below.has(b.uid) - below.has(a.uid));
     const tree = roots.flatMap((object) => walk(object, 0));
-    return [...tree, ...sorted.flatMap((object) => walk(object, 0))];
+    return listed.size === all.size ? tree : [...tree, ...sorted.flatMap((object) => walk(object, 0))];
   }
 
   detail(uid, redraw) {
-    const object = this.byUid.get(uid);
-    if (!object) return [element("p", "faint", uid ? "It is gone." : "Choose an object."), ...this.troubles()];
-    if (this.loaded?.uid !== uid || this.loaded.revision !== object.revision) this.load(object, redraw);
-    return [
-      element("h2", "", label(object)),
-      element("p", object.standing, object.state, object.why ? ` · ${object.why}` : ""),
-      element("pre", "", this.loaded.yaml),
-    ];
+    const object = this.current.get(uid) ?? (uid && this.past === null ? this.shown.loaded?.whole?.object : null);
+    if (!object || (object.uid !== uid)) {
+      const words = this.past ? "It was not there." : "It is gone.";
+      return [element("p", "faint", uid ? words : "Choose an object."), ...this.troubles()];
+    }
+    if (!this.current.has(uid)) return [element("p", "bad", "It is gone; the slider leads to what it was."), ...this.shown.elements(object, null, redraw)];
+    return this.shown.elements(object, this.past?.revision ?? null, redraw);
   }
 
   /** Kinds that cannot be read, and why. */
@@ -69,21 +93,9 @@ export class Objects {
     return Object.entries(this.unreadable).map(([kind, why]) => element("p", "busy", `${kind} cannot be read: ${why}`));
   }
 
-  async load({ uid, revision }, redraw) {
-    this.loaded = { uid, revision, yaml: this.loaded?.uid === uid ? this.loaded.yaml : "" };
-    const whole = await ask("/api/object", { uid });
-    if (whole === null || this.loaded.uid !== uid || this.loaded.revision !== revision) return;
-    this.loaded.yaml = whole.yaml;
-    redraw();
+  escape(redraw) {
+    return this.shown.escape(redraw);
   }
-}
-
-function place(object) {
-  return `${object.namespace ? `${object.namespace}/` : ""}${object.name}`;
-}
-
-function label(object) {
-  return `${object.kind} ${place(object)}`;
 }
 
 function compare(a, b) {

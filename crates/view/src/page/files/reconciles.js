@@ -8,6 +8,7 @@ export class Reconciles {
     this.byId = new Map();
     this.missed = 0;
     this.loaded = null;
+    this.drawn = null;
   }
 
   take({ changed, oldest, missed }) {
@@ -29,7 +30,7 @@ export class Reconciles {
       id: one.id,
       cells: () => [
         element("span", "number", `#${one.id}`),
-        element("span", "name", `${one.controller} `, element("b", "", one.key),
+        element("span", "name", `${one.controller} `, element("b", "", one.key), changedNothing(one) ? element("span", "faint", " changed nothing") : null,
           element("span", "note", one.why, ...one.smells.map((smell) => element("span", "busy", ` ${smell}`)))),
         element("span", one.standing, one.outcome),
       ],
@@ -42,15 +43,19 @@ export class Reconciles {
     const stamp = `${one.id} ${one.outcome} ${one.took}`;
     if (this.loaded?.stamp !== stamp) this.load(id, stamp, redraw);
     const whole = this.loaded?.id === id ? this.loaded.whole : null;
-    return [
+    if (this.drawn && this.drawn.one === one && this.drawn.whole === whole) return this.drawn.elements;
+    const elements = [
       element("h2", "", `#${one.id} ${one.controller} ${one.key}`),
       element("p", "", element("span", one.standing, one.outcome), ` · ${clock(one.at)} · waited ${duration(one.waited)}`,
         one.took === null ? "" : ` · took ${duration(one.took)}`,
         typeof whole?.again === "number" ? ` · tried again after ${duration(whole.again)}` : ""),
       whole?.error ? element("pre", "bad", whole.error) : null,
+      changedNothing(one) ? element("p", "faint", "This reconcile changed nothing.") : null,
       ...one.smells.map((smell) => element("p", "busy", smell)),
       ...(whole ? parts(whole) : []),
     ].filter(Boolean);
+    this.drawn = { one, whole, elements };
+    return elements;
   }
 
   async load(id, stamp, redraw) {
@@ -62,23 +67,41 @@ export class Reconciles {
   }
 }
 
+/** Whether it ended without having changed an object. */
+function changedNothing(one) {
+  return one.took !== null && one.changed === 0;
+}
+
 function parts(whole) {
-  const woken = whole.wokenBy.map(({ text, writer }) => element("li", "", text, writer ? element("span", "", " ", link(`#reconciles/${writer}`, "see it")) : null));
+  const woken = whole.wokenBy.map(({ text, writer, uid, revision }) => element("li", "", uid && revision ? link(`#objects/${uid}/at/${revision}`, text) : text,
+    writer ? element("span", "", " ", link(`#reconciles/${writer}`, `see #${writer}`)) : null));
   if (whole.wokenByMore > 0) woken.push(element("li", "faint", `and ${whole.wokenByMore} more`));
   return [
     section("Woken by", woken),
     section("What it did", whole.steps.map(step)),
     section("Woke", whole.caused.map((id) => element("li", "", link(`#reconciles/${id}`, `#${id}`)))),
+    chain(whole),
   ];
+}
+
+/** The reconciles that led here, each by a write that woke the next: one that comes again and again is a loop. */
+function chain(whole) {
+  if (whole.before.length < 2) return null;
+  const here = `${whole.controller} ${whole.key}`;
+  const again = whole.before.filter((one) => `${one.controller} ${one.key}` === here).length;
+  const all = [...whole.before].reverse().map((one) => element("li", "", link(`#reconciles/${one.id}`, `#${one.id}`), ` ${one.controller} ${one.key}`));
+  return element("section", "", element("h3", "", "What led here"), again > 1 ? element("p", "busy", `A loop: ${here} came ${again} times on the way here.`) : null,
+    element("ol", "", ...all, element("li", "", `#${whole.id} ${here}`)));
 }
 
 function step(one) {
   const after = element("span", "number", duration(Math.max(one.after, 0)));
   if (one.did === "read") return element("li", "", after, " read ", one.text);
   if (one.did === "log") return element("li", "", after, " ", element("span", one.level === "ERROR" ? "bad" : "faint", one.level), ` ${one.text}`);
-  const result = one.error ?? (one.changedNothing ? "unchanged" : one.revision === null ? "" : `@${one.revision}`);
+  const revision = one.revision === null ? "" : `@${one.revision}`;
+  const result = one.error ?? (one.changedNothing ? "unchanged" : one.uid ? link(`#objects/${one.uid}/at/${one.revision}`, revision) : revision);
   const changes = one.changes.map((change) => element("li", "", element("code", "", `${change.path}: ${change.before} → ${change.after}`)));
   const sent = one.sent === null ? null : element("details", "", element("summary", "faint", "sent"), element("pre", "", one.sent));
-  return element("li", "", after, ` ${one.verb} ${one.target} `, element("span", one.error ? "bad" : "good", one.code ?? "no answer"), ` ${result} `,
+  return element("li", "", after, ` ${one.verb} ${one.target} `, element("span", one.error ? "bad" : "good", one.code ?? "no answer"), " ", result, " ",
     element("span", "number", duration(one.took)), changes.length ? element("ul", "", ...changes) : null, sent);
 }

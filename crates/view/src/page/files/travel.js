@@ -1,0 +1,87 @@
+// Time travel: a slider over the revisions. Null is the present, which goes on.
+
+import { ask, clock, element, send } from "/dom.js";
+
+export class Travel {
+  /** `changed` is called when another moment is looked at. */
+  constructor(place, changed) {
+    this.place = place;
+    this.changed = changed;
+    this.revision = null;
+    this.objects = null;
+    this.range = { oldest: 0, newest: 0 };
+    this.forks = false;
+    this.slider = element("input");
+    Object.assign(this.slider, { type: "range", step: 1, id: "revision" });
+    this.slider.setAttribute("aria-label", "Revision");
+    this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
+    this.words = element("output", "number");
+    this.words.setAttribute("for", "revision");
+    this.live = button("Live", () => this.go(null));
+    this.live.id = "live";
+    this.fork = button("Fork from here", () => this.forkHere());
+    this.fork.id = "fork";
+    this.forked = element("span");
+    this.forked.setAttribute("role", "status");
+    place.append(this.live, button("◀", () => this.step(-1), "Previous revision"), this.slider, button("▶", () => this.step(1), "Next revision"),
+      this.words, this.fork, this.forked);
+  }
+
+  take({ oldest, newest }) {
+    this.range = { oldest, newest };
+    this.draw();
+  }
+
+  /** Looks at a revision, or at the present. */
+  async go(revision) {
+    const wanted = revision === null ? null : Math.min(Math.max(revision, this.range.oldest), this.range.newest);
+    if (wanted === this.revision) return;
+    this.revision = wanted;
+    this.draw();
+    if (wanted === null) this.objects = null;
+    else {
+      const tree = await ask("/api/tree", { revision: wanted });
+      // Another one may be looked at by now.
+      if (this.revision !== wanted) return;
+      this.objects = tree?.objects ?? [];
+    }
+    this.changed();
+  }
+
+  step(by) {
+    this.go((this.revision ?? this.range.newest) + by);
+  }
+
+  draw() {
+    this.slider.min = this.range.oldest;
+    this.slider.max = this.range.newest;
+    this.slider.value = this.revision ?? this.range.newest;
+    this.live.setAttribute("aria-pressed", String(this.revision === null));
+    this.fork.hidden = !this.forks;
+    const times = this.objects?.map((object) => object.at) ?? [];
+    const at = times.length ? ` · ${clock(Math.max(...times)).slice(0, 8)}` : "";
+    this.words.textContent = this.revision === null ? `now, @${this.range.newest}` : `as it was @${this.revision}${at}`;
+    this.place.classList.toggle("past", this.revision !== null);
+  }
+
+  async forkHere() {
+    const revision = this.revision ?? this.range.newest;
+    this.forked.replaceChildren("starting…");
+    const { ok, body } = await send("/api/fork", { revision });
+    if (!ok) {
+      this.forked.replaceChildren(element("span", "bad", body.message));
+      return;
+    }
+    const link = element("a", "", `its page, from @${body.revision}`);
+    Object.assign(link, { href: body.link, target: "_blank", rel: "noopener" });
+    this.forked.replaceChildren("A second cluster runs: ", link, " · ", element("code", "", `export KUBECONFIG=${body.kubeconfig}`));
+  }
+}
+
+function button(text, act, label) {
+  const made = element("button", "", text);
+  made.type = "button";
+  if (label) made.setAttribute("aria-label", label);
+  made.addEventListener("click", act);
+  return made;
+}
