@@ -1,12 +1,14 @@
-//! What a command shows of an operator and its cluster: the model that its sources write into, and the page.
+//! What a command shows of an operator and its cluster: the model that its sources write into, the page, and the view in the terminal.
 
 use std::error::Error;
 use std::sync::Arc;
 
 use kubewright_apiserver::ApiServer;
+use kubewright_cluster::progress::Progress;
 use kubewright_runtime::stop::Stopper;
+use kubewright_system::signals::Signals;
 use kubewright_view::{
-    Connect, Model, OperatorKinds, Page, SharedModel, follow_cluster, follow_operator, follow_server,
+    Cluster, Connect, Model, OperatorKinds, Page, SharedModel, follow_cluster, follow_operator, follow_server,
 };
 use tokio::task::JoinHandle;
 
@@ -17,6 +19,8 @@ const HISTORY_BYTES: usize = 64 << 20;
 pub(crate) struct Shown {
     model: SharedModel,
     page: Page,
+    #[cfg(unix)]
+    terminal: Option<kubewright_view::TerminalView>,
     stopper: Stopper,
     sources: Vec<JoinHandle<()>>,
     followed: Option<Followed>,
@@ -59,6 +63,8 @@ impl Shown {
         Ok(Shown {
             model,
             page,
+            #[cfg(unix)]
+            terminal: None,
             stopper,
             sources,
             followed: None,
@@ -82,9 +88,50 @@ impl Shown {
         }
     }
 
-    /// Where it is, with the token that lets one in.
-    pub(crate) fn link(&self) -> &str {
-        self.page.link()
+    /// Says where it is: in a browser, and for who has none how to see it in the terminal.
+    pub(crate) fn announce(&self, command: &str, progress: &Progress) {
+        progress.note(format!("See what happens: {}", self.page.link()));
+        if !has_browser() {
+            progress.note(format!(
+                "Without a browser: kubewright {command} --tui shows the same in the terminal"
+            ));
+        }
+    }
+
+    /// Shows it in the terminal of this process, until the first signal. What is written to standard output and error until then is shown there.
+    #[cfg(unix)]
+    pub(crate) fn in_terminal(
+        &mut self,
+        command: &str,
+        cluster: Arc<dyn Cluster>,
+        mut signals: Signals,
+        progress: &Progress,
+    ) -> Result<(), Box<dyn Error>> {
+        let source = kubewright_view::TerminalSource {
+            title: format!("kubewright {command}"),
+            link: self.page.link().to_owned(),
+            model: self.model.clone(),
+            cluster,
+        };
+        let left = async move {
+            signals.more_than(0).await;
+        };
+        let terminal = kubewright_view::TerminalView::start(source, left)
+            .map_err(|error| format!("cannot show the view in the terminal, without --tui it is a page: {error}"))?;
+        progress.add_plain_lines();
+        self.terminal = Some(terminal);
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn in_terminal(
+        &mut self,
+        _command: &str,
+        _cluster: Arc<dyn Cluster>,
+        _signals: Signals,
+        _progress: &Progress,
+    ) -> Result<(), Box<dyn Error>> {
+        Err("--tui is for the terminals of Unix: without it, the view is a page".into())
     }
 
     /// What is shown.
@@ -94,6 +141,10 @@ impl Shown {
 
     /// Ends it.
     pub(crate) async fn stop(self) {
+        #[cfg(unix)]
+        if let Some(terminal) = self.terminal {
+            terminal.stop().await;
+        }
         self.stopper.stop();
         self.page.stop().await;
         if let Some(followed) = self.followed {
@@ -105,4 +156,10 @@ impl Shown {
             let _ = source.await;
         }
     }
+}
+
+/// Whether a browser of this machine can be seen. Where windows are somebody else's than X11's or Wayland's there is always one.
+fn has_browser() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }

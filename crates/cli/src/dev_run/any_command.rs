@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::process::{Process, StartOptions, exit_code, told};
 use super::samples;
-use super::session::INTERRUPTED;
+use super::session::{INTERRUPTED, show_here};
 use super::settings::{Samples, Settings};
 use super::target_cluster::TargetCluster;
 use super::watch::Changes;
@@ -50,12 +50,12 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
         place = TargetCluster::find(settings, &progress) => place?,
     };
-    let view = match settings.view {
+    let mut view = match settings.view {
         Some(port) => Some(Shown::start(port, ShownOperator::Silent, place.server()).await?),
         None => None,
     };
-    if let Some(view) = &view {
-        progress.note(format!("See what happens: {}", view.link()));
+    if let Some(view) = &mut view {
+        show_here(view, settings, &place, &signals, &progress)?;
     }
     let mut session = ForeignSession {
         settings,

@@ -18,6 +18,9 @@ Examples:
   # Look at what happens from another terminal: the kubeconfig is always at the same place
   kubewright dev --kubeconfig-out dev.kubeconfig
 
+  # In this terminal, without a browser: what the operator says is shown there, too
+  kubewright dev --tui
+
   # Flags for the operator
   kubewright dev -- --log-level=debug
 
@@ -34,7 +37,8 @@ Examples:
 /// running operator alone.
 ///
 /// Open the link that it prints: the page shows each reconcile with what woke it, what it read, wrote and logged and how it ended, and the objects of
-/// the cluster in this process as a tree of owners. It is for browsers of this machine that have the link, and changes nothing.
+/// the cluster in this process as a tree of owners. It is for browsers of this machine that have the link, and changes nothing. Without a browser,
+/// --tui shows the same in the terminal, with the keys of k9s.
 ///
 /// Ctrl-C stops everything in order; a second one at once. Neither the operator nor a build outlives this command, even if it is killed or its
 /// terminal is closed. In the cluster of a context, definitions and samples stay; webhook configurations that were not there before go.
@@ -49,8 +53,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
 
+    /// Show it in this terminal, too: for who has no browser here, or likes k9s. ? lists the keys.
+    #[arg(long)]
+    tui: bool,
+
     /// Serve no page, and have the operator record nothing: for one that is built with a kubewright that has no --debug-trace-bytes.
-    #[arg(long, conflicts_with = "port")]
+    #[arg(long, conflicts_with_all = ["port", "tui"])]
     no_view: bool,
 
     /// Run this command line instead of building the operator of a project, in any language: `go run ./cmd`. It gets a KUBECONFIG, and is started
@@ -82,6 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         },
         installs: true,
         view: (!arguments.no_view).then_some(arguments.port),
+        is_in_terminal: arguments.tui,
     };
     match &arguments.command {
         Some(command) => any_command::run_to_end(&settings, command, &arguments.install),

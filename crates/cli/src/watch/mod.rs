@@ -11,7 +11,7 @@ use std::sync::Arc;
 use kubewright_cluster::ClusterFlags;
 use kubewright_cluster::progress::Progress;
 use kubewright_system::signals::Signals;
-use kubewright_view::OperatorKinds;
+use kubewright_view::{ClientCluster, OperatorKinds};
 
 use crate::cluster_arguments::connect;
 use crate::shown::{Shown, ShownOperator};
@@ -22,6 +22,9 @@ const EXAMPLES: &str = "\
 Examples:
   # The operator of a Deployment
   kubewright watch deploy/shop-controller-manager -n shop-system
+
+  # In this terminal, without a browser
+  kubewright watch deploy/shop-controller-manager -n shop-system --tui
 
   # One of its Pods, in another cluster
   kubewright watch pod/shop-controller-manager-6d8f-x2x4k -n shop-system --context production";
@@ -47,6 +50,10 @@ pub(crate) struct Arguments {
     /// Port of the page that shows what happens, on this machine only; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
+
+    /// Show it in this terminal, too: for who has no browser here, or likes k9s. ? lists the keys.
+    #[arg(long)]
+    tui: bool,
 
     #[command(flatten)]
     cluster: ClusterFlags,
@@ -84,15 +91,19 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         );
         let mut shown = Shown::start(arguments.port, ShownOperator::At(Arc::new(operator)), None).await?;
         shown.follow_cluster(&client, kinds);
-        Ok::<_, Box<dyn Error>>(shown)
+        Ok::<_, Box<dyn Error>>((shown, client))
     };
-    let shown = tokio::select! {
+    let (mut shown, client) = tokio::select! {
         biased;
         _ = signals.more_than(0) => return Ok(ExitCode::SUCCESS),
         shown = begin => shown?,
     };
-    progress.note(format!("See what happens: {}", shown.link()));
+    shown.announce("watch", &progress);
     progress.note("Ctrl-C ends this; the operator goes on");
+    if arguments.tui {
+        let cluster = Arc::new(ClientCluster::read_only(client));
+        shown.in_terminal("watch", cluster, signals.clone(), &progress)?;
+    }
     signals.more_than(0).await;
     let times = signals.count();
     tokio::select! {

@@ -15,7 +15,7 @@ use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{denials, ports};
 use kubewright_description::Description;
 use kubewright_system::signals::{Received, Signals};
-use kubewright_view::{OperatorKinds, OperatorState};
+use kubewright_view::{ClientCluster, OperatorKinds, OperatorState};
 use tokio::task::JoinHandle;
 
 use super::debug_endpoint::DebugEndpoint;
@@ -101,7 +101,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
         place = TargetCluster::find(settings, &progress) => place?,
     };
-    let (view, debug) = show(settings, &place, &progress).await?.unzip();
+    let (view, debug) = show(settings, &place, &signals, &progress).await?.unzip();
     let mut session = Session {
         settings,
         project: &project,
@@ -149,6 +149,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
 async fn show(
     settings: &Settings<'_>,
     place: &TargetCluster,
+    signals: &Signals,
     progress: &Progress,
 ) -> Result<Option<(Shown, DebugEndpoint)>, Box<dyn Error>> {
     let Some(port) = settings.view else {
@@ -156,9 +157,26 @@ async fn show(
     };
     let debug = DebugEndpoint::choose(&settings.common.flags)?;
     let operator = ShownOperator::At(Arc::new(debug.address()));
-    let view = Shown::start(port, operator, place.server()).await?;
-    progress.note(format!("See what happens: {}", view.link()));
+    let mut view = Shown::start(port, operator, place.server()).await?;
+    show_here(&mut view, settings, place, signals, progress)?;
     Ok(Some((view, debug)))
+}
+
+/// Says where the view is, and shows it in the terminal if that is wanted.
+pub(super) fn show_here(
+    view: &mut Shown,
+    settings: &Settings<'_>,
+    place: &TargetCluster,
+    signals: &Signals,
+    progress: &Progress,
+) -> Result<(), Box<dyn Error>> {
+    view.announce("dev", progress);
+    if settings.is_in_terminal {
+        // What is not this process's cluster is only looked at.
+        let cluster = ClientCluster::read_only(place.cluster.client().clone()).with_writes(place.embedded.is_some());
+        view.in_terminal("dev", Arc::new(cluster), signals.clone(), progress)?;
+    }
+    Ok(())
 }
 
 impl Session<'_> {
