@@ -82,6 +82,30 @@ impl Embedded {
         progress: &Progress,
     ) -> Result<Self, Box<dyn Error>> {
         let server = ApiServer::new(options.aggregated_roles(true));
+        Self::serve_server(server, port, chosen, controllers, progress).await
+    }
+
+    /// Serves another cluster, such as a fork, on a free port. Controllers, if any are wanted, run beside it.
+    pub async fn start_server(
+        server: ApiServer,
+        controllers: &Controllers,
+        progress: &Progress,
+    ) -> Result<Self, Box<dyn Error>> {
+        let manager = if controllers.is_empty() {
+            None
+        } else {
+            Some(controllers.manager()?)
+        };
+        Self::serve_server(server, 0, None, manager, progress).await
+    }
+
+    async fn serve_server(
+        server: ApiServer,
+        port: u16,
+        chosen: Option<&Path>,
+        controllers: Option<Manager>,
+        progress: &Progress,
+    ) -> Result<Self, Box<dyn Error>> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let listener = Box::pin(server.listen(address)).await.map_err(explain)?;
         let folder = kubeconfig::temporary_folder().map_err(EmbeddedError::Folder)?;

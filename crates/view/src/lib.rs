@@ -15,7 +15,7 @@ pub use actions::{
     Refusal, RefusedField, WantedLog,
 };
 pub use model::{Model, OperatorState, SharedModel};
-pub use page::Page;
+pub use page::{Page, PageContent};
 pub use source::{
     Connect, Connecting, Connection, FollowedKind, OperatorKinds, follow_cluster, follow_operator, follow_server,
 };

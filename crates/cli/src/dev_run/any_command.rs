@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 
 use super::process::{Process, StartOptions, exit_code, told};
 use super::samples;
-use super::session::{INTERRUPTED, show_here};
+use super::session::INTERRUPTED;
 use super::settings::{Samples, Settings};
 use super::target_cluster::TargetCluster;
 use super::watch::Changes;
-use crate::shown::{Shown, ShownOperator};
+use crate::shown::{Shown, ShownOperator, ShownSettings};
 
 /// Where the operator's account is, in a cluster of this process.
 const NAMESPACE: &str = "kubewright-dev";
@@ -51,11 +51,23 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
         place = TargetCluster::find(settings, &progress) => place?,
     };
     let mut view = match settings.view {
-        Some(port) => Some(Shown::start(port, ShownOperator::Silent, place.server()).await?),
+        Some(port) => {
+            let shown = ShownSettings {
+                title: "kubewright dev".to_owned(),
+                port,
+                operator: ShownOperator::Silent,
+                cluster: place.shown(settings),
+                explorations: None,
+            };
+            Some(Shown::start(shown, &progress).await?)
+        }
         None => None,
     };
     if let Some(view) = &mut view {
-        show_here(view, settings, &place, &signals, &progress)?;
+        view.announce(&progress);
+        if settings.is_in_terminal {
+            view.show_in_terminal(signals.clone(), &progress)?;
+        }
     }
     let mut session = ForeignSession {
         settings,

@@ -37,8 +37,9 @@ Examples:
 /// running operator alone.
 ///
 /// Open the link that it prints: the page shows each reconcile with what woke it, what it read, wrote and logged and how it ended, and the objects of
-/// the cluster in this process as a tree of owners. It is for browsers of this machine that have the link, and changes nothing. Without a browser,
-/// --tui shows the same in the terminal, with the keys of k9s.
+/// the cluster as a tree of owners, now and at every revision since the start. Objects are edited, scaled and deleted there, in the cluster of --context
+/// only with --allow-writes; a cluster of this process can be forked at a revision into a second one with a page of its own. The page is for browsers of
+/// this machine that have the link. Without a browser, --tui shows the same in the terminal, with the keys of k9s.
 ///
 /// Ctrl-C stops everything in order; a second one at once. Neither the operator nor a build outlives this command, even if it is killed or its
 /// terminal is closed. In the cluster of a context, definitions and samples stay; webhook configurations that were not there before go.
@@ -54,11 +55,15 @@ pub(crate) struct Arguments {
     port: u16,
 
     /// Show it in this terminal, too: for who has no browser here, or likes k9s. ? lists the keys.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "no_view")]
     tui: bool,
 
+    /// Let the page and the terminal edit, scale and delete objects in the cluster of --context, too. In a cluster of this process it always may.
+    #[arg(long, conflicts_with = "no_view")]
+    allow_writes: bool,
+
     /// Serve no page, and have the operator record nothing: for one that is built with a kubewright that has no --debug-trace-bytes.
-    #[arg(long, conflicts_with_all = ["port", "tui"])]
+    #[arg(long, conflicts_with = "port")]
     no_view: bool,
 
     /// Run this command line instead of building the operator of a project, in any language: `go run ./cmd`. It gets a KUBECONFIG, and is started
@@ -91,6 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         installs: true,
         view: (!arguments.no_view).then_some(arguments.port),
         is_in_terminal: arguments.tui,
+        allow_writes: arguments.allow_writes,
     };
     match &arguments.command {
         Some(command) => any_command::run_to_end(&settings, command, &arguments.install),

@@ -21,6 +21,8 @@ pub(super) struct Settings<'a> {
     pub(super) view: Option<u16>,
     /// Whether it is shown in the terminal, too.
     pub(super) is_in_terminal: bool,
+    /// Whether the page may change a cluster that is not in this process.
+    pub(super) allow_writes: bool,
 }
 
 /// Whether the objects of `config/samples` are applied.

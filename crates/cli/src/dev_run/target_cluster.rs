@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use super::settings::Settings;
 use crate::cluster_arguments::connect;
+use crate::shown::ShownCluster;
 
 /// Where the operator runs.
 pub(super) struct TargetCluster {
@@ -81,6 +82,20 @@ impl TargetCluster {
     /// The API server, if it is in this process.
     pub(super) fn server(&self) -> Option<&ApiServer> {
         self.embedded.as_ref().map(Embedded::server)
+    }
+
+    /// It, as a page shows it.
+    pub(super) fn shown(&self, settings: &Settings<'_>) -> ShownCluster {
+        match self.server() {
+            Some(server) => ShownCluster::Here {
+                server: server.clone(),
+                controllers: settings.common.controllers.clone(),
+            },
+            None => ShownCluster::Elsewhere {
+                client: self.cluster.client().clone(),
+                allow_writes: settings.allow_writes,
+            },
+        }
     }
 
     /// The kubeconfig of a cluster that was chosen by flags.

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use kubewright_cluster::ClusterFlags;
 use kubewright_cluster::progress::Progress;
 use kubewright_system::signals::Signals;
-use kubewright_view::{ClientCluster, OperatorKinds};
+use kubewright_view::OperatorKinds;
 
 use crate::cluster_arguments::connect;
-use crate::shown::{Shown, ShownOperator};
+use crate::shown::{Shown, ShownCluster, ShownOperator, ShownSettings};
 use forward::ForwardedPort;
 use workload::{Target, Workload};
 
@@ -33,7 +33,7 @@ Examples:
 ///
 /// Shows what `kubewright dev` shows: the operator's reconciles with what woke them, what they read and wrote, its queues and caches, and the objects that
 /// it is about. A port of its Pod is forwarded for that, which needs the right to create pods/portforward; objects are read with the rights of the
-/// kubeconfig. Nothing is changed in the cluster.
+/// kubeconfig. Nothing is changed in the cluster, unless --allow-writes lets the page do so.
 ///
 /// The operator records what happens only if it is told to: --debug-trace-bytes=8388608 among the arguments of its container keeps the last 8 MiB.
 #[derive(clap::Args)]
@@ -54,6 +54,10 @@ pub(crate) struct Arguments {
     /// Show it in this terminal, too: for who has no browser here, or likes k9s. ? lists the keys.
     #[arg(long)]
     tui: bool,
+
+    /// Let the page and the terminal edit, scale and delete objects in the cluster.
+    #[arg(long)]
+    allow_writes: bool,
 
     #[command(flatten)]
     cluster: ClusterFlags,
@@ -89,20 +93,29 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             arguments.operator.clone(),
             workload.port,
         );
-        let mut shown = Shown::start(arguments.port, ShownOperator::At(Arc::new(operator)), None).await?;
+        let settings = ShownSettings {
+            title: format!("kubewright watch {}", arguments.operator),
+            port: arguments.port,
+            operator: ShownOperator::At(Arc::new(operator)),
+            cluster: ShownCluster::Elsewhere {
+                client: client.clone(),
+                allow_writes: arguments.allow_writes,
+            },
+            explorations: None,
+        };
+        let mut shown = Shown::start(settings, &progress).await?;
         shown.follow_cluster(&client, kinds);
-        Ok::<_, Box<dyn Error>>((shown, client))
+        Ok::<_, Box<dyn Error>>(shown)
     };
-    let (mut shown, client) = tokio::select! {
+    let mut shown = tokio::select! {
         biased;
         _ = signals.more_than(0) => return Ok(ExitCode::SUCCESS),
         shown = begin => shown?,
     };
-    shown.announce("watch", &progress);
+    shown.announce(&progress);
     progress.note("Ctrl-C ends this; the operator goes on");
     if arguments.tui {
-        let cluster = Arc::new(ClientCluster::read_only(client));
-        shown.in_terminal("watch", cluster, signals.clone(), &progress)?;
+        shown.show_in_terminal(signals.clone(), &progress)?;
     }
     signals.more_than(0).await;
     let times = signals.count();

@@ -1,5 +1,6 @@
 //! The Pod in which an operator runs, and how its debug endpoint is reached there.
 
+use std::fmt;
 use std::str::FromStr;
 
 use kubewright_cluster::{Cluster, Error as ClusterError, Reference};
@@ -31,6 +32,15 @@ impl FromStr for Target {
             }
             "pod" | "pods" | "po" => Ok(Target::Pod(name.to_owned())),
             other => Err(format!("an operator runs in no {other}: {wanted}")),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Deployment(name) => write!(f, "deploy/{name}"),
+            Target::Pod(name) => write!(f, "pod/{name}"),
         }
     }
 }

@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use crate::{Decoded, json};
 pub use emit::encode;
 pub use error::YamlError;
+pub use sort::sorted;
 
 /// Reads the first document of a YAML text; what follows it is ignored, as upstream does.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, YamlError> {

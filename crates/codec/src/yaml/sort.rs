@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 /// Sorts names as Go's `yaml` sorts map keys.
 ///
 /// A plain merge sort: the order is not always total, which the standard library's sort may answer with a panic.
-pub(super) fn sorted<T>(mut entries: Vec<(&str, T)>) -> Vec<(&str, T)> {
+pub fn sorted<T>(mut entries: Vec<(&str, T)>) -> Vec<(&str, T)> {
     if entries.len() < 2 {
         return entries;
     }

@@ -142,9 +142,9 @@ impl Cluster for ClientCluster {
                 ));
             }
             match difference(&base, &edit.edited) {
-                Some(patch) => {
+                Some(change) => {
                     let path = format!("{}?{query}", self.path(&wanted).await?);
-                    self.send("PATCH", &path, "application/merge-patch+json", &patch).await
+                    self.send("PATCH", &path, "application/merge-patch+json", &change).await
                 }
                 None => Ok(base),
             }
@@ -155,8 +155,8 @@ impl Cluster for ClientCluster {
         Box::pin(async move {
             self.check_writes()?;
             let path = format!("{}/scale?fieldManager={FIELD_MANAGER}", self.path(object).await?);
-            let patch = json!({ "spec": { "replicas": replicas } });
-            self.send("PATCH", &path, "application/merge-patch+json", &patch)
+            let change = json!({ "spec": { "replicas": replicas } });
+            self.send("PATCH", &path, "application/merge-patch+json", &change)
                 .await?;
             Ok(())
         })

@@ -18,6 +18,8 @@ pub(crate) struct Archive {
     by_uid: BTreeMap<String, Tracked>,
     /// The versions in the order in which they came: the first is forgotten first.
     order: VecDeque<(u64, String)>,
+    /// Which object a revision is of.
+    by_revision: BTreeMap<u64, String>,
     deleted: VecDeque<(u64, String)>,
     /// The number of the last change.
     change: u64,
@@ -110,6 +112,7 @@ impl Archive {
             bytes: 0,
             by_uid: BTreeMap::new(),
             order: VecDeque::new(),
+            by_revision: BTreeMap::new(),
             deleted: VecDeque::new(),
             change: 0,
             forgotten: 0,
@@ -149,6 +152,7 @@ impl Archive {
         };
         self.bytes += version.bytes();
         self.order.push_back((seen.revision, uid.clone()));
+        self.by_revision.insert(seen.revision, uid.clone());
         if seen.is_deletion {
             self.deleted.push_back((self.change, uid.clone()));
             if self.deleted.len() > DELETIONS
@@ -189,6 +193,7 @@ impl Archive {
             }
             if let Some(version) = tracked.versions.pop_front() {
                 self.bytes -= version.bytes();
+                self.by_revision.remove(&version.revision);
             }
             // It was so until the next version came.
             let until = tracked.versions.front().map_or(revision, |next| next.revision);
@@ -223,6 +228,43 @@ impl Archive {
     /// The versions of an object, the oldest first.
     pub(crate) fn versions(&self, uid: &str) -> impl Iterator<Item = &Version> {
         self.by_uid.get(uid).into_iter().flat_map(|tracked| &tracked.versions)
+    }
+
+    /// The newest revision; 0 if nothing is known.
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    /// The object that a revision is of, if it is kept.
+    pub(crate) fn object_of(&self, revision: u64) -> Option<&str> {
+        self.by_revision.get(&revision).map(String::as_str)
+    }
+
+    /// The archive of a cluster that goes on from a revision: what was known then.
+    pub(crate) fn fork_at(&self, revision: u64) -> Archive {
+        let mut fork = Archive::new(self.budget);
+        fork.begin_at(self.complete_since);
+        fork.newest = revision;
+        let mut versions: Vec<(&String, &Version)> = self
+            .by_uid
+            .iter()
+            .flat_map(|(uid, tracked)| tracked.versions.iter().map(move |version| (uid, version)))
+            .filter(|(_, version)| version.revision <= revision)
+            .collect();
+        versions.sort_by_key(|(_, version)| version.revision);
+        for (uid, version) in versions {
+            fork.change += 1;
+            fork.bytes += version.bytes();
+            fork.order.push_back((version.revision, uid.clone()));
+            fork.by_revision.insert(version.revision, uid.clone());
+            let tracked = fork.by_uid.entry(uid.clone()).or_insert_with(|| Tracked {
+                versions: VecDeque::new(),
+                change: 0,
+            });
+            tracked.change = fork.change;
+            tracked.versions.push_back(version.clone());
+        }
+        fork
     }
 
     /// What happened after a change; everything if that is not known any more.
@@ -318,6 +360,21 @@ mod tests {
                 .collect::<Vec<_>>(),
             [10, 30]
         );
+    }
+
+    #[test]
+    fn a_fork_knows_the_past_and_nothing_of_what_came_later() {
+        let mut archive = Archive::new(1 << 20);
+        archive.take(seen(1, 10, false));
+        archive.take(seen(2, 20, false));
+        archive.take(seen(1, 30, true));
+        assert_eq!(archive.object_of(20), Some("2"));
+        let mut fork = archive.fork_at(20);
+        assert_eq!(names(fork.all_at(u64::MAX)), ["c1", "c2"]);
+        assert_eq!((fork.since(0).unwrap().newest, fork.object_of(30)), (20, None));
+        fork.take(seen(3, 21, false));
+        assert_eq!(names(fork.all_at(10)), ["c1"]);
+        assert_eq!(archive.all_at(21).count(), 2);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What is known of an operator and its cluster, and what it means. Pure: sources write into it, readers ask what is new.
 
 mod archive;
+mod conditions;
+mod detail;
 mod flips;
 mod news;
 mod operator;
@@ -10,6 +12,7 @@ mod session;
 mod summary;
 mod timeline;
 mod warnings;
+pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +26,7 @@ use tokio::sync::watch;
 
 use archive::Archive;
 pub(crate) use archive::{Seen, Version};
+pub(crate) use conditions::conditions;
 pub(crate) use news::Cursor;
 use operator::OperatorPage;
 use reconcile::Did;
@@ -143,6 +147,15 @@ impl SharedModel {
             model: Mutex::new(model),
             writes: watch::Sender::new(0),
         }))
+    }
+
+    /// The model of a cluster that goes on from a revision of this one: its objects as they were, and nothing of the operator.
+    pub fn fork_at(&self, revision: u64) -> Self {
+        let fork = self.read(|model| Model {
+            archive: model.archive.fork_at(revision),
+            ..Model::new(0)
+        });
+        Self::new(fork)
     }
 
     /// The command did something with the operator, or saw it.

@@ -183,7 +183,13 @@ impl Reconcile {
         detail["wokenBy"] = self
             .woken_by
             .iter()
-            .map(|woken| json!({ "text": woken.to_string(), "writer": woken.writer }))
+            .map(|woken| {
+                let (uid, revision) = match &woken.cause {
+                    Cause::Object(change) => (Some(&*change.uid), change.revision),
+                    _ => (None, None),
+                };
+                json!({ "text": woken.to_string(), "writer": woken.writer, "uid": uid, "revision": revision })
+            })
             .collect();
         detail["wokenByMore"] = self.woken_by_more.into();
         detail["steps"] = self.steps.iter().map(Step::detail).collect();

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Standing;
+use crate::actions::ObjectName;
 
 /// What stands for something that is left out.
 const REDACTED: &str = "(redacted)";
@@ -61,6 +62,16 @@ impl Summary {
         match &self.namespace {
             Some(namespace) => format!("{} {namespace}/{}", self.kind, self.name),
             None => format!("{} {}", self.kind, self.name),
+        }
+    }
+
+    /// Which object it is, for the API server.
+    pub(crate) fn object_name(&self) -> ObjectName {
+        ObjectName {
+            api_version: self.api_version.clone(),
+            kind: self.kind.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
         }
     }
 

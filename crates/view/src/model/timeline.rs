@@ -1,6 +1,6 @@
 //! From the records of the operator's trace to reconciles, the newest of which are kept.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -281,6 +281,31 @@ impl Timeline {
                 }
             }
         }
+    }
+
+    /// The reconcile that wrote a revision, if it is known.
+    pub(crate) fn writer_of(&self, revision: u64) -> Option<ReconcileId> {
+        self.writers.get(&revision).copied()
+    }
+
+    /// The reconciles that revisions woke, the first of each.
+    pub(crate) fn woken_by(&self, revisions: &BTreeSet<u64>) -> BTreeMap<u64, Vec<ReconcileId>> {
+        let mut woken: BTreeMap<u64, Vec<ReconcileId>> = BTreeMap::new();
+        for reconcile in self.reconciles.values() {
+            for by in &reconcile.woken_by {
+                let Cause::Object(change) = &by.cause else {
+                    continue;
+                };
+                let Some(revision) = change.revision.filter(|revision| revisions.contains(revision)) else {
+                    continue;
+                };
+                let all = woken.entry(revision).or_default();
+                if all.len() < MOST_CAUSES && all.last() != Some(&reconcile.id) {
+                    all.push(reconcile.id);
+                }
+            }
+        }
+        woken
     }
 
     pub(crate) fn get(&self, id: ReconcileId) -> Option<&Reconcile> {

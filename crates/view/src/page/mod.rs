@@ -1,12 +1,15 @@
 //! The page: what the model knows, on a port of this machine. [`access`] decides who may look.
 
 mod access;
+mod acts;
 mod events;
+mod explorations;
 mod query;
 mod respond;
 
 use std::io;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use http::{Method, Request, StatusCode};
@@ -17,8 +20,10 @@ use kubewright_runtime::stop::{Stop, Stopper};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
+use crate::actions::{Abilities, Cluster};
 use crate::model::{SharedModel, Version};
 use access::Access;
+use acts::Acts;
 use query::Query;
 use respond::{asset, json_page, refused};
 
@@ -30,7 +35,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The files of the page: path, content type, text.
-const FILES: [(&str, &str, &str); 13] = [
+const FILES: [(&str, &str, &str); 18] = [
     ("/", HTML, include_str!("files/index.html")),
     ("/style.css", STYLE, include_str!("files/style.css")),
     ("/main.js", SCRIPT, include_str!("files/main.js")),
@@ -39,6 +44,11 @@ const FILES: [(&str, &str, &str); 13] = [
     ("/session.js", SCRIPT, include_str!("files/session.js")),
     ("/reconciles.js", SCRIPT, include_str!("files/reconciles.js")),
     ("/objects.js", SCRIPT, include_str!("files/objects.js")),
+    ("/object.js", SCRIPT, include_str!("files/object.js")),
+    ("/edit.js", SCRIPT, include_str!("files/edit.js")),
+    ("/logs.js", SCRIPT, include_str!("files/logs.js")),
+    ("/travel.js", SCRIPT, include_str!("files/travel.js")),
+    ("/explore.js", SCRIPT, include_str!("files/explore.js")),
     ("/operator.js", SCRIPT, include_str!("files/operator.js")),
     ("/requests.js", SCRIPT, include_str!("files/requests.js")),
     ("/plot.js", SCRIPT, include_str!("files/plot.js")),
@@ -53,16 +63,32 @@ pub struct Page {
     serving: JoinHandle<()>,
 }
 
+/// What a page shows, and what can be done from it.
+#[derive(Clone)]
+pub struct PageContent {
+    /// What it is of, as its title says: `kubewright dev`.
+    pub title: String,
+    /// What is shown.
+    pub model: SharedModel,
+    /// Where something can be done.
+    pub cluster: Arc<dyn Cluster>,
+    /// Where reports of explorations are.
+    pub explorations: Option<PathBuf>,
+}
+
 /// What is shown, and to whom.
 struct Shown {
     access: Access,
+    title: String,
     model: SharedModel,
+    acts: Acts,
+    explorations: Option<PathBuf>,
     stop: Stop,
 }
 
 impl Page {
     /// Serves the page on a port of this machine; 0 picks a free one.
-    pub async fn start(port: u16, model: SharedModel) -> io::Result<Self> {
+    pub async fn start(port: u16, content: PageContent) -> io::Result<Self> {
         // The routes are known before the port is, on which the access depends.
         let shown: Arc<OnceLock<Shown>> = Arc::default();
         let shared = Arc::clone(&shown);
@@ -86,7 +112,14 @@ impl Page {
         let link = access.link();
         let _ = shown.set(Shown {
             access,
-            model,
+            title: content.title,
+            acts: Acts {
+                cluster: content.cluster,
+                model: content.model.clone(),
+                stop: stop.clone(),
+            },
+            model: content.model,
+            explorations: content.explorations,
             stop: stop.clone(),
         });
         let serving = tokio::spawn(http.run(stop));
@@ -118,6 +151,13 @@ impl Shown {
                 Err(_) => refused(StatusCode::PAYLOAD_TOO_LARGE, "that is no token"),
             };
         }
+        if request.method() == Method::POST && Acts::takes(path) {
+            if let Some(refusal) = self.access.refuse_stranger(request.headers()) {
+                return refusal;
+            }
+            let path = path.to_owned();
+            return self.acts.act(&path, request.into_body()).await;
+        }
         if request.method() != Method::GET {
             return refused(StatusCode::METHOD_NOT_ALLOWED, "only GET");
         }
@@ -132,7 +172,12 @@ impl Shown {
             "/api/news" => events::news(self.model.clone(), self.stop.clone()),
             "/api/tree" => self.tree(&query),
             "/api/object" => self.object(&query),
+            "/api/difference" => self.difference(&query),
             "/api/reconcile" => self.reconcile(&query),
+            "/api/about" => self.about(),
+            "/api/events" => self.acts.events(&query).await,
+            "/api/logs" => self.acts.logs(&query).await,
+            "/api/explorations" => self.explorations(&query).await,
             _ => refused(StatusCode::NOT_FOUND, "there is no such page"),
         }
     }
@@ -149,29 +194,58 @@ impl Shown {
         json_page(&json!({ "revision": revision, "objects": objects }))
     }
 
+    /// What this is a page of, and what can be done from it.
+    fn about(&self) -> HttpResponse {
+        let Abilities { writes, forks } = self.acts.cluster.abilities();
+        let explores = self.explorations.is_some();
+        json_page(&json!({ "title": self.title, "writes": writes, "forks": forks, "explores": explores }))
+    }
+
     /// One object by its uid, as it is or as it was at a revision, and when it changed.
     fn object(&self, query: &Query<'_>) -> HttpResponse {
         let (uid, revision) = (query.text("uid"), query.number("revision"));
-        let found = self.model.read(|model| {
-            let archive = &model.archive;
-            let version = archive.at(&uid, revision.unwrap_or(u64::MAX))?.clone();
-            let moments = archive.versions(&uid).map(Version::moment).collect::<Vec<_>>();
-            Some((version, moments))
-        });
-        let Some((version, moments)) = found else {
-            return refused(StatusCode::NOT_FOUND, "the object is not known");
+        match self.model.read(|model| model.object_detail(&uid, revision)) {
+            Some(detail) => json_page(&detail),
+            None => refused(StatusCode::NOT_FOUND, "the object is not known"),
+        }
+    }
+
+    /// What differs between an object at two revisions.
+    fn difference(&self, query: &Query<'_>) -> HttpResponse {
+        let (Some(from), Some(to)) = (query.number("from"), query.number("to")) else {
+            return refused(StatusCode::BAD_REQUEST, "from and to have to be numbers");
         };
-        let yaml = kubewright_codec::yaml::encode(&version.object());
-        json_page(&json!({ "object": version.shown(), "yaml": yaml, "moments": moments }))
+        match self.model.read(|model| model.difference(&query.text("uid"), from, to)) {
+            Some(difference) => json_page(&difference),
+            None => refused(StatusCode::NOT_FOUND, "the object is not known"),
+        }
     }
 
     /// One reconcile, by its id.
     fn reconcile(&self, query: &Query<'_>) -> HttpResponse {
         let id = query.text("id").parse().ok();
-        let found = id.and_then(|id| self.model.read(|model| Some(model.timeline.get(id)?.detail())));
-        match found {
+        match id.and_then(|id| self.model.read(|model| model.reconcile_detail(id))) {
             Some(detail) => json_page(&detail),
             None => refused(StatusCode::NOT_FOUND, "the reconcile is not kept any more"),
+        }
+    }
+
+    /// Reports of explorations: all, or one by its name.
+    async fn explorations(&self, query: &Query<'_>) -> HttpResponse {
+        let Some(folder) = self.explorations.clone() else {
+            return refused(StatusCode::NOT_FOUND, "there are no explorations here");
+        };
+        let name = query.text("name");
+        let read = move || {
+            if name.is_empty() {
+                Some(explorations::list(&folder))
+            } else {
+                explorations::report(&folder, &name)
+            }
+        };
+        match tokio::task::spawn_blocking(read).await {
+            Ok(Some(read)) => json_page(&read),
+            _ => refused(StatusCode::NOT_FOUND, "there is no such report"),
         }
     }
 }

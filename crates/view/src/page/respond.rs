@@ -38,6 +38,11 @@ pub(super) fn json_page(value: &Value) -> HttpResponse {
     typed(StatusCode::OK, "application/json", value.to_string())
 }
 
+/// Data under another code than 200.
+pub(super) fn json_answer(code: StatusCode, value: &Value) -> HttpResponse {
+    typed(code, "application/json", value.to_string())
+}
+
 /// Why there is no answer.
 pub(super) fn refused(code: StatusCode, why: &'static str) -> HttpResponse {
     typed(code, "text/plain; charset=utf-8", format!("{why}\n"))

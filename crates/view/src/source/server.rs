@@ -12,7 +12,8 @@ use crate::model::{Asked, Seen, SharedModel};
 /// Requests are counted so often: what they say of rights takes time to find out.
 const COUNT: Duration = Duration::from_millis(500);
 
-/// Writes what changes in the cluster and what is asked of it from now on into the model, until the end is asked for.
+/// Writes what changes in the cluster and what is asked of it from now on into the model, until the end is asked for. A model that was forked with the
+/// cluster has what was before.
 pub async fn follow_server(server: ApiServer, model: SharedModel, stop: Stop) {
     tokio::select! {
         biased;
@@ -23,8 +24,13 @@ pub async fn follow_server(server: ApiServer, model: SharedModel, stop: Stop) {
 }
 
 async fn follow_objects(server: &ApiServer, model: &SharedModel) {
-    let mut seen = server.revision();
-    model.write(|model| model.archive.begin_at(seen));
+    // A model that was forked goes on where the cluster was.
+    let mut seen = model.write(|model| {
+        if model.archive.newest() == 0 {
+            model.archive.begin_at(server.revision());
+        }
+        model.archive.newest()
+    });
     loop {
         let now = server.written_after(seen).await;
         let changes = server.history(seen, |group, resource| !is_left_out(group, resource));

@@ -21,15 +21,14 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use kubewright_runtime::stop::{Stop, Stopper};
-use kubewright_runtime::trace::FieldChange;
 use ratatui_crossterm::crossterm::event::{self, KeyCode, KeyEventKind, KeyModifiers};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use crate::actions::{Cluster, LogStream, ObjectName, Propagation, WantedLog};
-use crate::model::{Cursor, SharedModel, Version};
+use crate::model::{Cursor, SharedModel};
 use device::Device;
 use screen::Wanted;
 use state::{Effect, Event, Key, State};
@@ -274,22 +273,12 @@ async fn send_lines(mut stream: LogStream, uid: &str, sender: &mpsc::Sender<Even
 /// What the model has of what a screen wants.
 fn look(model: &SharedModel, wanted: &Wanted) -> Option<Value> {
     model.read(|model| match wanted {
-        Wanted::Reconcile(id) => Some(model.timeline.get(id.parse().ok()?)?.detail()),
-        Wanted::Object(uid) => {
-            let object = model.archive.at(uid, u64::MAX)?.object();
-            let moments: Vec<Value> = model.archive.versions(uid).map(Version::moment).collect();
-            Some(json!({
-                "yaml": kubewright_codec::yaml::encode(&object), "conditions": object["status"]["conditions"], "moments": moments,
-            }))
-        }
+        Wanted::Reconcile(id) => model.reconcile_detail(id.parse().ok()?),
+        Wanted::Object(uid) => model.object_detail(uid, None),
         Wanted::Change { uid, revision } => {
-            let versions: Vec<&Version> = model.archive.versions(uid).collect();
-            let place = versions.iter().position(|version| version.revision == *revision)?;
-            let Some(before) = place.checked_sub(1).and_then(|before| versions.get(before)) else {
-                return Some(json!({ "isFirst": true }));
-            };
-            let changes = FieldChange::between(&before.object(), &versions[place].object());
-            Some(json!({ "changes": changes }))
+            let earlier = model.archive.versions(uid).map(|version| version.revision);
+            let before = earlier.filter(|earlier| earlier < revision).last();
+            model.difference(uid, before.unwrap_or(0), *revision)
         }
     })
 }

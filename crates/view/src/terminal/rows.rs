@@ -27,6 +27,11 @@ pub(super) fn style(standing: Standing) -> Style {
     }
 }
 
+/// How something stands, as the model says it.
+fn standing(value: &Value) -> Standing {
+    serde_json::from_value(value["standing"].clone()).unwrap_or(Standing::Neutral)
+}
+
 /// The rows of what is shown.
 pub(super) fn of(state: &State) -> Vec<Row> {
     let view = state.view();
@@ -153,7 +158,7 @@ fn reconcile(state: &State, id: &str) -> Vec<Row> {
         return missing(state);
     };
     let word = |field: &str| whole[field].as_str().unwrap_or_default();
-    let standing = serde_json::from_value(whole["standing"].clone()).unwrap_or(Standing::Neutral);
+    let standing = standing(whole);
     let mut times = format!(
         " · {} · waited {}",
         clock(whole["at"].as_i64().unwrap_or(0)),
@@ -259,20 +264,20 @@ fn step(step: &Value) -> Vec<Row> {
                 Span::styled(format!(" {}", seconds(&step["took"])), FAINT),
             ])];
             let changes = step["changes"].as_array().into_iter().flatten();
-            rows.extend(changes.flat_map(|change| field_change(change, "           ")));
+            rows.extend(changes.flat_map(field_change));
             rows
         }
     }
 }
 
 /// A field before and after.
-fn field_change(change: &Value, indent: &str) -> Vec<Row> {
+fn field_change(change: &Value) -> Vec<Row> {
     let word = |field: &str| change[field].as_str().unwrap_or_default();
     let sides = [("-", "before", Color::Red), ("+", "after", Color::Green)];
     let sides = sides.into_iter().filter(|(_, side, _)| word(side) != "null");
     sides
         .map(|(mark, side, colour)| {
-            let line = printable(&format!("{indent}{mark} {}: {}", word("path"), word(side)));
+            let line = printable(&format!("           {mark} {}: {}", word("path"), word(side)));
             Row::Text(Line::styled(line, Style::new().fg(colour)), None)
         })
         .collect()
@@ -358,12 +363,31 @@ fn describe(state: &State, uid: &str) -> Vec<Row> {
     rows
 }
 
+/// An object as it is, line by line, with who manages what.
 fn yaml(state: &State) -> Vec<Row> {
     let Some(whole) = state.answer() else {
         return missing(state);
     };
-    let lines = whole["yaml"].as_str().unwrap_or_default().lines();
-    lines.map(|line| Row::Text(yaml_line(&printable(line)), None)).collect()
+    let name = |place: &Value| {
+        let place = usize::try_from(place.as_u64()?).ok()?;
+        whole["managers"][place]["name"].as_str()
+    };
+    let lines = whole["lines"].as_array().into_iter().flatten();
+    lines
+        .map(|line| {
+            let mut drawn = yaml_line(&printable(line["text"].as_str().unwrap_or_default()));
+            let managers: Vec<&str> = line["managers"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(name)
+                .collect();
+            if !managers.is_empty() {
+                drawn.push_span(Span::styled(printable(&format!("  ‹{}›", managers.join(", "))), FAINT));
+            }
+            Row::Text(drawn, None)
+        })
+        .collect()
 }
 
 /// A line of YAML, the name of its field in another colour than its value.
@@ -383,19 +407,23 @@ fn change(state: &State) -> Vec<Row> {
     let Some(whole) = state.answer() else {
         return missing(state);
     };
-    if whole["isFirst"] == true {
-        return vec![text("the first version that is kept: y shows the object")];
+    let lines = whole["lines"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if lines.is_empty() {
+        return vec![text("nothing but what every write changes")];
     }
-    let changes: Vec<Row> = whole["changes"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .flat_map(|change| field_change(change, ""))
-        .collect();
-    match changes.is_empty() {
-        true => vec![text("nothing but what every write changes")],
-        false => changes,
-    }
+    lines
+        .iter()
+        .map(|line| {
+            let (mark, style) = match line["is"].as_str() {
+                Some("removed") => ("-", Style::new().fg(Color::Red)),
+                Some("added") => ("+", Style::new().fg(Color::Green)),
+                Some("skipped") => return Row::Text(Line::styled(format!("  … {} lines", line["text"]), FAINT), None),
+                _ => (" ", Style::new()),
+            };
+            let line = printable(line["text"].as_str().unwrap_or_default());
+            Row::Text(Line::styled(format!("{mark} {line}"), style), None)
+        })
+        .collect()
 }
 
 fn build(state: &State) -> Vec<Row> {

@@ -15,7 +15,7 @@ use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{denials, ports};
 use kubewright_description::Description;
 use kubewright_system::signals::{Received, Signals};
-use kubewright_view::{ClientCluster, OperatorKinds, OperatorState};
+use kubewright_view::{OperatorKinds, OperatorState};
 use tokio::task::JoinHandle;
 
 use super::debug_endpoint::DebugEndpoint;
@@ -28,10 +28,13 @@ use super::watch::{Changes, stamp};
 use super::webhook_host::WebhookHost;
 use super::{extension, samples, webhook_host};
 use crate::project::{Overrides, Project};
-use crate::shown::{Shown, ShownOperator};
+use crate::shown::{Shown, ShownOperator, ShownSettings};
 
 /// The exit code of what Ctrl-C ended, as shells have it.
 pub(super) const INTERRUPTED: u8 = 130;
+
+/// Where explorations leave their reports, in a project.
+const EXPLORATIONS: &str = "target/explore";
 
 /// How long the cluster may take to delete what was made for a run, and how long after a second signal.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
@@ -101,7 +104,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
         place = TargetCluster::find(settings, &progress) => place?,
     };
-    let (view, debug) = show(settings, &place, &signals, &progress).await?.unzip();
+    let (view, debug) = show(settings, &project, &place, &signals, &progress).await?.unzip();
     let mut session = Session {
         settings,
         project: &project,
@@ -148,6 +151,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
 /// Serves the page, if it is wanted, and says where; with where the operator is to serve its trace.
 async fn show(
     settings: &Settings<'_>,
+    project: &Project,
     place: &TargetCluster,
     signals: &Signals,
     progress: &Progress,
@@ -157,26 +161,19 @@ async fn show(
     };
     let debug = DebugEndpoint::choose(&settings.common.flags)?;
     let operator = ShownOperator::At(Arc::new(debug.address()));
-    let mut view = Shown::start(port, operator, place.server()).await?;
-    show_here(&mut view, settings, place, signals, progress)?;
-    Ok(Some((view, debug)))
-}
-
-/// Says where the view is, and shows it in the terminal if that is wanted.
-pub(super) fn show_here(
-    view: &mut Shown,
-    settings: &Settings<'_>,
-    place: &TargetCluster,
-    signals: &Signals,
-    progress: &Progress,
-) -> Result<(), Box<dyn Error>> {
-    view.announce("dev", progress);
+    let shown = ShownSettings {
+        title: "kubewright dev".to_owned(),
+        port,
+        operator,
+        cluster: place.shown(settings),
+        explorations: Some(project.root().join(EXPLORATIONS)),
+    };
+    let mut view = Shown::start(shown, progress).await?;
+    view.announce(progress);
     if settings.is_in_terminal {
-        // What is not this process's cluster is only looked at.
-        let cluster = ClientCluster::read_only(place.cluster.client().clone()).with_writes(place.embedded.is_some());
-        view.in_terminal("dev", Arc::new(cluster), signals.clone(), progress)?;
+        view.show_in_terminal(signals.clone(), progress)?;
     }
-    Ok(())
+    Ok(Some((view, debug)))
 }
 
 impl Session<'_> {
