@@ -115,6 +115,14 @@ impl Progress {
         self.screen().plain(text.as_ref());
     }
 
+    /// From now on lines are only added, plainly: standard error is not the terminal any more.
+    pub fn add_plain_lines(&self) {
+        let mut screen = self.screen();
+        screen.clear();
+        screen.is_live = false;
+        screen.has_colours = false;
+    }
+
     fn begin(&self, what: String, lives: bool) -> ProgressStep {
         let began = Instant::now();
         let ended = Arc::new((Mutex::new(false), Condvar::new()));
@@ -425,6 +433,16 @@ mod tests {
         assert!(text.contains("\r\x1b[2K✓ Waiting ("), "{text:?}");
         assert!(text.ends_with(")\n"), "{text:?}");
         assert!(!text.contains("\x1b[3"), "no colours were asked for: {text:?}");
+    }
+
+    #[test]
+    fn where_the_terminal_is_somebody_elses_nothing_is_drawn_again() {
+        let (progress, steps, _) = progress(true, true);
+        progress.add_plain_lines();
+        let step = progress.step("Waiting");
+        step.waiting("0 of 1 ready");
+        step.done();
+        assert_eq!(timeless(&steps.text()), "  0 of 1 ready\n✓ Waiting");
     }
 
     #[test]

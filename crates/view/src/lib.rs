@@ -1,12 +1,14 @@
 //! What happens in an operator and its cluster, for people.
 //!
 //! [`Model`] holds what is known, and says what it means. Sources ([`follow_operator`], [`follow_server`], [`follow_cluster`]) write into it; the [`Page`] in a browser
-//! shows it. What is done in the cluster from there goes through a [`Cluster`]. Nothing here has a source of its own: reconciles come from the operator's trace, objects from the API server.
+//! and the `TerminalView` show it. What is done in the cluster from there goes through a [`Cluster`]. Nothing here has a source of its own: reconciles come from the operator's trace, objects from the API server.
 
 mod actions;
 mod model;
 mod page;
 mod source;
+#[cfg(unix)]
+mod terminal;
 
 pub use actions::{
     Abilities, Answer, ClientCluster, Cluster, Edit, Forked, Forks, LogStream, ObjectEvent, ObjectName, Propagation,
@@ -17,3 +19,5 @@ pub use page::{Page, PageContent};
 pub use source::{
     Connect, Connecting, Connection, FollowedKind, OperatorKinds, follow_cluster, follow_operator, follow_server,
 };
+#[cfg(unix)]
+pub use terminal::{TerminalSource, TerminalView};

@@ -50,7 +50,7 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
         place = TargetCluster::find(settings, &progress) => place?,
     };
-    let view = match settings.view {
+    let mut view = match settings.view {
         Some(port) => {
             let shown = ShownSettings {
                 title: "kubewright dev".to_owned(),
@@ -63,8 +63,11 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
         }
         None => None,
     };
-    if let Some(view) = &view {
-        progress.note(format!("See what happens: {}", view.link()));
+    if let Some(view) = &mut view {
+        view.announce(&progress);
+        if settings.is_in_terminal {
+            view.show_in_terminal(signals.clone(), &progress)?;
+        }
     }
     let mut session = ForeignSession {
         settings,

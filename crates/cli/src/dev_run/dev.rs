@@ -18,6 +18,9 @@ Examples:
   # Look at what happens from another terminal: the kubeconfig is always at the same place
   kubewright dev --kubeconfig-out dev.kubeconfig
 
+  # In this terminal, without a browser: what the operator says is shown there, too
+  kubewright dev --tui
+
   # Flags for the operator
   kubewright dev -- --log-level=debug
 
@@ -36,7 +39,7 @@ Examples:
 /// Open the link that it prints: the page shows each reconcile with what woke it, what it read, wrote and logged and how it ended, and the objects of
 /// the cluster as a tree of owners, now and at every revision since the start. Objects are edited, scaled and deleted there, in the cluster of --context
 /// only with --allow-writes; a cluster of this process can be forked at a revision into a second one with a page of its own. The page is for browsers of
-/// this machine that have the link.
+/// this machine that have the link. Without a browser, --tui shows the same in the terminal, with the keys of k9s.
 ///
 /// Ctrl-C stops everything in order; a second one at once. Neither the operator nor a build outlives this command, even if it is killed or its
 /// terminal is closed. In the cluster of a context, definitions and samples stay; webhook configurations that were not there before go.
@@ -51,7 +54,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
 
-    /// Let the page edit, scale and delete objects in the cluster of --context, too. In a cluster of this process it always may.
+    /// Show it in this terminal, too: for who has no browser here, or likes k9s. ? lists the keys.
+    #[arg(long, conflicts_with = "no_view")]
+    tui: bool,
+
+    /// Let the page and the terminal edit, scale and delete objects in the cluster of --context, too. In a cluster of this process it always may.
     #[arg(long, conflicts_with = "no_view")]
     allow_writes: bool,
 
@@ -88,6 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         },
         installs: true,
         view: (!arguments.no_view).then_some(arguments.port),
+        is_in_terminal: arguments.tui,
         allow_writes: arguments.allow_writes,
     };
     match &arguments.command {

@@ -19,6 +19,8 @@ pub(super) struct Settings<'a> {
     pub(super) installs: bool,
     /// The port of the page that shows what happens, if it is served; 0 picks a free one.
     pub(super) view: Option<u16>,
+    /// Whether it is shown in the terminal, too.
+    pub(super) is_in_terminal: bool,
     /// Whether the page may change a cluster that is not in this process.
     pub(super) allow_writes: bool,
 }

@@ -1,4 +1,4 @@
-//! What a command shows of an operator and its cluster: the model that its sources write into, and the page.
+//! What a command shows of an operator and its cluster: the model that its sources write into, the page, and the view in the terminal.
 
 mod forks;
 
@@ -10,6 +10,7 @@ use kubewright_apiserver::ApiServer;
 use kubewright_cluster::progress::Progress;
 use kubewright_controllers::Controllers;
 use kubewright_runtime::stop::Stopper;
+use kubewright_system::signals::Signals;
 use kubewright_view::{
     ClientCluster, Cluster, Connect, Model, OperatorKinds, Page, PageContent, SharedModel, follow_cluster,
     follow_operator, follow_server,
@@ -24,7 +25,12 @@ const HISTORY_BYTES: usize = 64 << 20;
 /// What is shown, as long as it is.
 pub(crate) struct Shown {
     model: SharedModel,
+    title: String,
     page: Page,
+    /// What is done in the cluster goes through this.
+    cluster: Arc<dyn Cluster>,
+    #[cfg(unix)]
+    terminal: Option<kubewright_view::TerminalView>,
     stopper: Stopper,
     sources: Vec<JoinHandle<()>>,
     followed: Option<Followed>,
@@ -104,9 +110,9 @@ impl Shown {
             }
         };
         let content = PageContent {
-            title: settings.title,
+            title: settings.title.clone(),
             model: model.clone(),
-            cluster,
+            cluster: Arc::clone(&cluster),
             explorations: settings.explorations,
         };
         let port = settings.port;
@@ -118,7 +124,11 @@ impl Shown {
         }
         Ok(Shown {
             model,
+            title: settings.title,
             page,
+            cluster,
+            #[cfg(unix)]
+            terminal: None,
             stopper,
             sources,
             followed: None,
@@ -143,6 +153,38 @@ impl Shown {
         }
     }
 
+    /// Says where it is: in a browser, and for who has none how to see it in the terminal.
+    pub(crate) fn announce(&self, progress: &Progress) {
+        progress.note(format!("See what happens: {}", self.page.link()));
+        if !has_browser() {
+            progress.note("Without a browser: the same command with --tui shows it in the terminal");
+        }
+    }
+
+    /// Shows it in the terminal of this process, too, until the first signal. What is written to standard output and error until then is shown there.
+    #[cfg(unix)]
+    pub(crate) fn show_in_terminal(&mut self, mut signals: Signals, progress: &Progress) -> Result<(), Box<dyn Error>> {
+        let source = kubewright_view::TerminalSource {
+            title: self.title.clone(),
+            link: self.page.link().to_owned(),
+            model: self.model.clone(),
+            cluster: Arc::clone(&self.cluster),
+        };
+        let left = async move {
+            signals.more_than(0).await;
+        };
+        let terminal = kubewright_view::TerminalView::start(source, left)
+            .map_err(|error| format!("cannot show the view in the terminal, without --tui it is a page: {error}"))?;
+        progress.add_plain_lines();
+        self.terminal = Some(terminal);
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn show_in_terminal(&mut self, _signals: Signals, _progress: &Progress) -> Result<(), Box<dyn Error>> {
+        Err("--tui is for the terminals of Unix: without it, the view is a page".into())
+    }
+
     /// Where it is, with the token that lets one in.
     pub(crate) fn link(&self) -> &str {
         self.page.link()
@@ -155,6 +197,10 @@ impl Shown {
 
     /// Ends it.
     pub(crate) async fn stop(self) {
+        #[cfg(unix)]
+        if let Some(terminal) = self.terminal {
+            terminal.stop().await;
+        }
         self.stopper.stop();
         self.page.stop().await;
         if let Some(forks) = self.forks {
@@ -169,4 +215,10 @@ impl Shown {
             let _ = source.await;
         }
     }
+}
+
+/// Whether a browser of this machine can be seen. Where windows are somebody else's than X11's or Wayland's there is always one.
+fn has_browser() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }

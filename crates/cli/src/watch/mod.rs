@@ -23,6 +23,9 @@ Examples:
   # The operator of a Deployment
   kubewright watch deploy/shop-controller-manager -n shop-system
 
+  # In this terminal, without a browser
+  kubewright watch deploy/shop-controller-manager -n shop-system --tui
+
   # One of its Pods, in another cluster
   kubewright watch pod/shop-controller-manager-6d8f-x2x4k -n shop-system --context production";
 
@@ -48,7 +51,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
 
-    /// Let the page edit, scale and delete objects in the cluster.
+    /// Show it in this terminal, too: for who has no browser here, or likes k9s. ? lists the keys.
+    #[arg(long)]
+    tui: bool,
+
+    /// Let the page and the terminal edit, scale and delete objects in the cluster.
     #[arg(long)]
     allow_writes: bool,
 
@@ -100,13 +107,16 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         shown.follow_cluster(&client, kinds);
         Ok::<_, Box<dyn Error>>(shown)
     };
-    let shown = tokio::select! {
+    let mut shown = tokio::select! {
         biased;
         _ = signals.more_than(0) => return Ok(ExitCode::SUCCESS),
         shown = begin => shown?,
     };
-    progress.note(format!("See what happens: {}", shown.link()));
+    shown.announce(&progress);
     progress.note("Ctrl-C ends this; the operator goes on");
+    if arguments.tui {
+        shown.show_in_terminal(signals.clone(), &progress)?;
+    }
     signals.more_than(0).await;
     let times = signals.count();
     tokio::select! {

@@ -10,6 +10,7 @@ mod demo;
 mod deploy;
 mod dev;
 mod dev_command;
+mod dev_terminal;
 mod dev_view;
 mod envtest;
 mod image;

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use kubewright_description::Description;
 use kubewright_runtime::trace::TraceRecord;
 use parking_lot::Mutex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use archive::Archive;
@@ -41,7 +41,7 @@ use warnings::{HOPS, Warnings};
 const TIMELINE_BYTES: usize = 32 << 20;
 
 /// How something stands, as a colour says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Standing {
     Good,

@@ -104,7 +104,7 @@ async fn run(settings: &Settings<'_>, project: Project, progress: Progress) -> R
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
         place = TargetCluster::find(settings, &progress) => place?,
     };
-    let (view, debug) = show(settings, &project, &place, &progress).await?.unzip();
+    let (view, debug) = show(settings, &project, &place, &signals, &progress).await?.unzip();
     let mut session = Session {
         settings,
         project: &project,
@@ -153,6 +153,7 @@ async fn show(
     settings: &Settings<'_>,
     project: &Project,
     place: &TargetCluster,
+    signals: &Signals,
     progress: &Progress,
 ) -> Result<Option<(Shown, DebugEndpoint)>, Box<dyn Error>> {
     let Some(port) = settings.view else {
@@ -167,8 +168,11 @@ async fn show(
         cluster: place.shown(settings),
         explorations: Some(project.root().join(EXPLORATIONS)),
     };
-    let view = Shown::start(shown, progress).await?;
-    progress.note(format!("See what happens: {}", view.link()));
+    let mut view = Shown::start(shown, progress).await?;
+    view.announce(progress);
+    if settings.is_in_terminal {
+        view.show_in_terminal(signals.clone(), progress)?;
+    }
     Ok(Some((view, debug)))
 }
 
