@@ -79,6 +79,12 @@ function move(by) {
   if (next !== null) choose(next);
 }
 
+/** Chooses the first row that matches what was typed, and not one that is there because it owns one. */
+function jump() {
+  const first = list.items.find((item) => item.isMatch ?? true);
+  if (first?.id) choose(first.id);
+}
+
 /** Where the fragment leads: `#objects`, `#reconciles/12`, `#objects/UID/at/120`. */
 function follow() {
   const [name, id, word, revision] = location.hash.slice(1).split("/");
@@ -144,7 +150,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" || event.key === "Enter") {
       at("list").focus();
       draw();
-      if (event.key === "Enter") move(0);
+      if (event.key === "Enter") jump();
     }
     return;
   }

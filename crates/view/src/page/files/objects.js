@@ -36,17 +36,18 @@ export class Objects {
   }
 
   rows(filter) {
-    if (this.tree?.filter !== filter) this.tree = { filter, rows: this.ordered(filter).map(([uid, depth]) => this.row(uid, depth)) };
+    if (this.tree?.filter !== filter) this.tree = { filter, rows: this.ordered(filter).map(([uid, depth, isMatch]) => this.row(uid, depth, isMatch)) };
     return this.tree.rows;
   }
 
-  row(uid, depth) {
+  row(uid, depth, isMatch) {
     return {
       id: uid,
+      isMatch,
       cells: () => {
         const object = this.current.get(uid);
         if (!object) return [];
-        const name = element("span", "name", `${object.kind} `, element("b", "", place(object)), element("span", "note", object.why));
+        const name = element("span", "name", `${object.kind} `, element("b", "", place(object)), object.why ? element("span", "note", object.why) : null);
         name.style.paddingInlineStart = `${Math.min(depth, 8) * 1.25}rem`;
         return [name, element("span", object.standing, object.state)];
       },
@@ -71,7 +72,8 @@ export class Objects {
       if (listed.has(object.uid)) return [];
       listed.add(object.uid);
       const owned = (below.get(object.uid) ?? []).flatMap((one) => walk(one, depth + 1));
-      return owned.length > 0 || object.label.toLowerCase().includes(filter) ? [[object.uid, depth], ...owned] : [];
+      const isMatch = object.label.toLowerCase().includes(filter);
+      return owned.length > 0 || isMatch ? [[object.uid, depth, isMatch], ...owned] : [];
     };
     roots.sort((a, b) => below.has(b.uid) - below.has(a.uid));
     const tree = roots.flatMap((object) => walk(object, 0));
