@@ -191,6 +191,7 @@ function listen() {
     if (told.unreadable) views.objects.unreadable = told.unreadable;
     if (told.reconciles) views.reconciles.take(told.reconciles);
     if (told.reconciles) views.webhooks.take(told.reconciles);
+    if (told.reconciles) views.objects.shown.reconciled();
     if (told.operator) views.operator.take(told.operator);
     if (told.requests) views.requests.take(told.requests);
     if (told.warnings) views.warnings.take(told.warnings);
