@@ -90,6 +90,8 @@ function follow() {
   const [name, id, word, revision] = location.hash.slice(1).split("/");
   if (!(name in views)) return;
   const isOpened = view !== name || name === "explore";
+  // What was typed for one view would hide what a link leads to in another.
+  if (view !== name) at("filter").value = "";
   view = name;
   if (id) chosen[view] = decodeURIComponent(id);
   if (isOpened) views[view].open?.(redraw);
