@@ -252,7 +252,10 @@ fn a_page_shows_reconciles_and_objects_to_who_has_the_link_and_no_secrets() {
 /// Edits an object, looks back, forks and deletes, all from the page.
 fn write_and_fork(page: &Page, cookie: &str, object: &Value) {
     let about = page.json("/api/about", cookie);
-    assert_eq!(about, json!({ "title": "kubewright dev", "writes": true, "forks": true, "explores": true }));
+    assert_eq!(
+        about,
+        json!({ "title": "kubewright dev", "writes": true, "forks": true, "explores": true })
+    );
     let uid = object["object"]["uid"].as_str().unwrap();
     let before = object["object"]["revision"].as_u64().unwrap();
     let base = object["yaml"].as_str().unwrap();
@@ -261,14 +264,22 @@ fn write_and_fork(page: &Page, cookie: &str, object: &Value) {
         let post = format!("POST {path}");
         assert_eq!(page.code(&post, &[&origin], "{}"), 401, "{path}");
         assert_eq!(page.code(&post, &[cookie], "{}"), 403, "{path}");
-        assert_eq!(page.code(&post, &[cookie, "Origin: http://evil.example"], "{}"), 403, "{path}");
+        assert_eq!(
+            page.code(&post, &[cookie, "Origin: http://evil.example"], "{}"),
+            403,
+            "{path}"
+        );
         assert_eq!(page.code(&post, &[cookie, &origin], "{}"), 400, "{path}");
         assert_eq!(page.code(&format!("GET {path}"), &[cookie], ""), 404, "{path}");
     }
     // A refusal names the field, and the line on which it was typed.
     let mistake = format!("{base}colour: red\n");
     let (code, refusal) = page.act("/api/apply", cookie, &json!({ "base": base, "edited": mistake }));
-    assert_eq!((code, &refusal["fields"][0]["field"]), (422, &json!("colour")), "{refusal}");
+    assert_eq!(
+        (code, &refusal["fields"][0]["field"]),
+        (422, &json!("colour")),
+        "{refusal}"
+    );
     assert_eq!(refusal["fields"][0]["line"], json!(base.lines().count()), "{refusal}");
     let (code, refusal) = page.act("/api/apply", cookie, &json!({ "base": base, "edited": "a: [" }));
     assert_eq!(code, 400, "{refusal}");
@@ -276,18 +287,26 @@ fn write_and_fork(page: &Page, cookie: &str, object: &Value) {
     let (code, done) = page.act("/api/apply", cookie, &json!({ "base": base, "edited": edited }));
     assert_eq!(code, 200, "{done}");
     let after: u64 = done["resourceVersion"].as_str().unwrap().parse().unwrap();
-    page.until(cookie, |news| (news["objects"]["newest"].as_u64()? >= after).then_some(()));
+    page.until(cookie, |news| {
+        (news["objects"]["newest"].as_u64()? >= after).then_some(())
+    });
 
     // What it is, what it was, and what differs.
     let now = page.json(&format!("/api/object?uid={uid}"), cookie);
     assert!(now["yaml"].as_str().unwrap().contains("immutable: false"), "{now}");
     let managers = now["managers"].as_array().unwrap();
-    assert!(managers.iter().any(|manager| manager["name"] == "kubewright-view"), "{now}");
+    assert!(
+        managers.iter().any(|manager| manager["name"] == "kubewright-view"),
+        "{now}"
+    );
     let then = page.json(&format!("/api/object?uid={uid}&revision={before}"), cookie);
     assert_eq!(then["yaml"], object["yaml"]);
     let difference = page.json(&format!("/api/difference?uid={uid}&from={before}&to={after}"), cookie);
     let lines = difference["lines"].as_array().unwrap();
-    assert!(lines.contains(&json!({ "is": "added", "text": "immutable: false" })), "{difference}");
+    assert!(
+        lines.contains(&json!({ "is": "added", "text": "immutable: false" })),
+        "{difference}"
+    );
     assert!(page.json(&format!("/api/events?uid={uid}"), cookie)["events"].is_array());
     assert_eq!(page.json("/api/explorations", cookie)["explorations"], json!([]));
 
@@ -297,7 +316,11 @@ fn write_and_fork(page: &Page, cookie: &str, object: &Value) {
     assert!(std::path::Path::new(forked["kubeconfig"].as_str().unwrap()).exists());
     let fork = Page::at(forked["link"].as_str().unwrap());
     let there = fork.login();
-    let (code, done) = page.act("/api/delete", cookie, &json!({ "uid": uid, "propagation": "Foreground" }));
+    let (code, done) = page.act(
+        "/api/delete",
+        cookie,
+        &json!({ "uid": uid, "propagation": "Foreground" }),
+    );
     assert_eq!(code, 200, "{done}");
     page.until(cookie, |news| {
         let changed = news["objects"]["changed"].as_array()?;
@@ -379,7 +402,11 @@ fn the_objects_of_a_cluster_that_is_named_are_on_the_page() {
         ("/api/delete", json!({ "uid": uid })),
     ] {
         let (code, refusal) = page.act(path, &cookie, &body);
-        assert_eq!((code, &refusal["reason"]), (403, &json!("ReadOnly")), "{path}: {refusal}");
+        assert_eq!(
+            (code, &refusal["reason"]),
+            (403, &json!("ReadOnly")),
+            "{path}: {refusal}"
+        );
     }
     dev.signal("TERM");
     assert_eq!(dev.end().0.code(), Some(0));

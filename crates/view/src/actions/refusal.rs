@@ -33,6 +33,9 @@ const STRICT: &str = "strict decoding error: ";
 /// What stands before a field that the schema does not have, in the words of strict decoding.
 const UNKNOWN_FIELD: &str = "unknown field \"";
 
+/// What fields in words begin with.
+const PARTS: [&str; 4] = [" spec.", " metadata.", " status.", " data."];
+
 impl Refusal {
     /// One of ours.
     pub fn new(code: u16, reason: &str, message: impl Into<String>) -> Self {
@@ -77,6 +80,9 @@ impl From<Status> for Refusal {
             })
             .collect();
         fields.extend(unknown_fields(&message));
+        if fields.is_empty() {
+            fields.extend(named_in_words(&message));
+        }
         Refusal {
             code: status.code,
             reason: status.reason,
@@ -106,6 +112,17 @@ fn unknown_fields(message: &str) -> Vec<RefusedField> {
             message: "unknown field".to_owned(),
         })
         .collect()
+}
+
+/// The field that a webhook names in its own words: `denied the request: spec.replicas: invalid type`
+fn named_in_words(message: &str) -> Option<RefusedField> {
+    let begin = PARTS.iter().filter_map(|part| message.find(part)).min()? + 1;
+    let (field, rest) = message[begin..].split_once(": ")?;
+    let is_path = !field.contains([' ', ',']);
+    is_path.then(|| RefusedField {
+        field: field.to_owned(),
+        message: rest.to_owned(),
+    })
 }
 
 impl fmt::Display for Refusal {
@@ -142,6 +159,13 @@ mod tests {
         let strict = json!({ "status": "Failure", "code": 400, "message": "strict decoding error: unknown field \"spec.colour\", unknown field \"a\"" });
         let named: Vec<String> = told(strict).into_iter().map(|(field, _)| field).collect();
         assert_eq!(named, ["spec.colour", "a"]);
+        let webhook = json!({ "code": 400, "message": "admission webhook \"m.kb.io\" denied the request: spec.replicas: invalid type: string" });
+        assert_eq!(
+            told(webhook),
+            [("spec.replicas".to_owned(), "invalid type: string".to_owned())]
+        );
+        let words = json!({ "code": 400, "message": "no spec. is needed, but: more" });
+        assert_eq!(told(words), []);
         let quoting = "patch: Invalid value: \"{sesame}\": strict decoding error: unknown field \"a\"";
         let patch = json!({ "code": 422, "message": quoting, "details": { "causes": [{ "reason": "x", "field": "patch", "message": quoting }] } });
         let refusal = Refusal::from(serde_json::from_value::<Status>(patch).unwrap());

@@ -39,7 +39,7 @@ impl Model {
     pub(crate) fn difference(&self, uid: &str, from: u64, to: u64) -> Option<Value> {
         let text = |revision| {
             let version = self.archive.at(uid, revision).filter(|version| !version.is_deletion);
-            version.map(|version| yaml::text(&yaml::managed(&version.object()).lines))
+            version.map(|version| yaml::comparable(&version.object()))
         };
         self.archive.versions(uid).next()?;
         let lines = compare(&text(from).unwrap_or_default(), &text(to).unwrap_or_default());

@@ -82,13 +82,13 @@ impl Acts {
             "/api/reveal" => self.reveal(&body).await,
             _ => self.fork(&body).await,
         };
-        done.map_or_else(|refusal| said(&refusal, json!(refusal)), |done| json_page(&done))
+        done.map_or_else(|refusal| said(&refusal, &json!(refusal)), |done| json_page(&done))
     }
 
     async fn apply(&self, body: &[u8]) -> HttpResponse {
         let request: EditRequest = match read(body) {
             Ok(request) => request,
-            Err(refusal) => return said(&refusal, json!(refusal)),
+            Err(refusal) => return said(&refusal, &json!(refusal)),
         };
         match self.edit(&request).await {
             Ok(done) => json_page(&done),
@@ -100,7 +100,7 @@ impl Acts {
                     field["line"] = yaml::line_of(&request.edited, name).into();
                 }
                 shown["line"] = line_in(&refusal.message).into();
-                said(&refusal, shown)
+                said(&refusal, &shown)
             }
         }
     }
@@ -149,7 +149,7 @@ impl Acts {
         let events = async { self.cluster.events(&self.object(&uid)?, &uid).await };
         match events.await {
             Ok(events) => json_page(&json!({ "events": events })),
-            Err(refusal) => said(&refusal, json!(refusal)),
+            Err(refusal) => said(&refusal, &json!(refusal)),
         }
     }
 
@@ -165,7 +165,7 @@ impl Acts {
         let lines = async { self.cluster.logs(&self.object(&query.text("uid"))?, &wanted).await };
         let lines = match lines.await {
             Ok(lines) => lines,
-            Err(refusal) => return said(&refusal, json!(refusal)),
+            Err(refusal) => return said(&refusal, &json!(refusal)),
         };
         let stop = self.stop.clone();
         // One that breaks, or is too long, ends there.
@@ -198,10 +198,10 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
 }
 
 /// A refusal, under its own code.
-fn said(refusal: &Refusal, shown: Value) -> HttpResponse {
+fn said(refusal: &Refusal, shown: &Value) -> HttpResponse {
     let code = StatusCode::from_u16(refusal.code).ok();
     let code = code.filter(|code| code.is_client_error() || code.is_server_error());
-    json_answer(code.unwrap_or(StatusCode::BAD_GATEWAY), &shown)
+    json_answer(code.unwrap_or(StatusCode::BAD_GATEWAY), shown)
 }
 
 /// The line, counted from 0, that a mistake in YAML is said to be on.

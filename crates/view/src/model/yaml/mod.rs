@@ -61,6 +61,16 @@ fn without_managers(object: &Value) -> Value {
     object
 }
 
+/// An object as it is compared with another version of itself: without what every write changes.
+pub(crate) fn comparable(object: &Value) -> String {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+        metadata.remove("generation");
+    }
+    text(&managed(&object).lines)
+}
+
 /// The path of a member.
 fn member(path: &str, name: &str) -> String {
     if name.contains(['.', '/', '[']) {

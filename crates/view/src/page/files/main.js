@@ -79,11 +79,19 @@ function move(by) {
   if (next !== null) choose(next);
 }
 
+/** Chooses the first row that matches what was typed, and not one that is there because it owns one. */
+function jump() {
+  const first = list.items.find((item) => item.isMatch ?? true);
+  if (first?.id) choose(first.id);
+}
+
 /** Where the fragment leads: `#objects`, `#reconciles/12`, `#objects/UID/at/120`. */
 function follow() {
   const [name, id, word, revision] = location.hash.slice(1).split("/");
   if (!(name in views)) return;
   const isOpened = view !== name || name === "explore";
+  // What was typed for one view would hide what a link leads to in another.
+  if (view !== name) at("filter").value = "";
   view = name;
   if (id) chosen[view] = decodeURIComponent(id);
   if (isOpened) views[view].open?.(redraw);
@@ -144,7 +152,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" || event.key === "Enter") {
       at("list").focus();
       draw();
-      if (event.key === "Enter") move(0);
+      if (event.key === "Enter") jump();
     }
     return;
   }
@@ -185,6 +193,7 @@ function listen() {
     if (told.unreadable) views.objects.unreadable = told.unreadable;
     if (told.reconciles) views.reconciles.take(told.reconciles);
     if (told.reconciles) views.webhooks.take(told.reconciles);
+    if (told.reconciles) views.objects.shown.reconciled();
     if (told.operator) views.operator.take(told.operator);
     if (told.requests) views.requests.take(told.requests);
     if (told.warnings) views.warnings.take(told.warnings);

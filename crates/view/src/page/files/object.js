@@ -5,6 +5,8 @@ import { button, editor, question } from "/edit.js";
 import { follow } from "/logs.js";
 
 const COLOURS = 6;
+// So long after a write the operator tells what it did.
+const SOON = 10_000;
 
 export class ObjectDetail {
   constructor(about) {
@@ -114,6 +116,12 @@ export class ObjectDetail {
     redraw();
   }
 
+  /** More is known of reconciles: one may have written the version that is shown, if it is new. */
+  reconciled() {
+    const whole = this.loaded?.whole;
+    if (whole && Date.now() - whole.object.at < SOON) this.loaded.stamp = "";
+  }
+
   /** Gives up what is asked, and closes what is open. Whether there was something. */
   escape(redraw) {
     const wasOpen = this.asked ?? this.log ?? this.difference ?? this.revealed;
@@ -178,7 +186,7 @@ export class ObjectDetail {
     this.loaded.whole = whole;
     this.loaded.events = told?.events ?? null;
     // What was revealed is of a version that is past.
-    if (before && this.revealed) this.revealed = null;
+    if (before?.whole && before.whole.object.revision !== whole?.object.revision) this.revealed = null;
     redraw();
   }
 }

@@ -8,6 +8,7 @@ export class Objects {
     this.byUid = new Map();
     /** The tree is made anew when an object comes or goes, or has another owner; not when one changes otherwise. */
     this.tree = null;
+    this.order = [];
     this.past = null;
     this.unreadable = {};
     this.shown = new ObjectDetail(about);
@@ -18,7 +19,7 @@ export class Objects {
     for (const object of changed) {
       const known = this.byUid.get(object.uid);
       if (!known || known.owners.join() !== object.owners.join()) this.tree = null;
-      object.label = known?.label ?? label(object);
+      named(object, known);
       this.byUid.set(object.uid, object);
     }
     for (const uid of deleted) this.byUid.delete(uid);
@@ -27,7 +28,7 @@ export class Objects {
 
   /** Shows the objects of a revision; null is the present. */
   travel(revision, objects) {
-    this.past = revision === null ? null : { revision, byUid: new Map(objects.map((object) => [object.uid, { ...object, label: label(object) }])) };
+    this.past = revision === null ? null : { revision, byUid: new Map(objects.map((object) => [object.uid, named(object)])) };
     this.tree = null;
   }
 
@@ -36,17 +37,18 @@ export class Objects {
   }
 
   rows(filter) {
-    if (this.tree?.filter !== filter) this.tree = { filter, rows: this.ordered(filter).map(([uid, depth]) => this.row(uid, depth)) };
+    if (this.tree?.filter !== filter) this.tree = { filter, rows: this.ordered(filter).map(([uid, depth, isMatch]) => this.row(uid, depth, isMatch)) };
     return this.tree.rows;
   }
 
-  row(uid, depth) {
+  row(uid, depth, isMatch) {
     return {
       id: uid,
+      isMatch,
       cells: () => {
         const object = this.current.get(uid);
         if (!object) return [];
-        const name = element("span", "name", `${object.kind} `, element("b", "", place(object)), element("span", "note", object.why));
+        const name = element("span", "name", `${object.kind} `, element("b", "", place(object)), object.why ? element("span", "note", object.why) : null);
         name.style.paddingInlineStart = `${Math.min(depth, 8) * 1.25}rem`;
         return [name, element("span", object.standing, object.state)];
       },
@@ -56,9 +58,9 @@ export class Objects {
   /** The uids with their depth: those that own something first, what they own below. Those that match, with all their owners. */
   ordered(filter) {
     const all = this.current;
-    const sorted = [...all.values()].sort((a, b) => compare(a.label, b.label));
     const below = new Map();
     const roots = [];
+    const sorted = this.sorted(all);
     for (const object of sorted) {
       const owner = object.owners.find((uid) => uid !== object.uid && all.has(uid));
       if (!owner) roots.push(object);
@@ -66,16 +68,30 @@ export class Objects {
       else below.set(owner, [object]);
     }
     const listed = new Set();
+    const rows = [];
     const walk = (object, depth) => {
       // Owners in a circle are possible.
-      if (listed.has(object.uid)) return [];
+      if (listed.has(object.uid)) return;
       listed.add(object.uid);
-      const owned = (below.get(object.uid) ?? []).flatMap((one) => walk(one, depth + 1));
-      return owned.length > 0 || object.label.toLowerCase().includes(filter) ? [[object.uid, depth], ...owned] : [];
+      const isMatch = object.lower.includes(filter);
+      const before = rows.push([object.uid, depth, isMatch]);
+      for (const owned of below.get(object.uid) ?? []) walk(owned, depth + 1);
+      if (!isMatch && rows.length === before) rows.pop();
     };
-    roots.sort((a, b) => below.has(b.uid) - below.has(a.uid));
-    const tree = roots.flatMap((object) => walk(object, 0));
-    return listed.size === all.size ? tree : [...tree, ...sorted.flatMap((object) => walk(object, 0))];
+    for (const object of roots) if (below.has(object.uid)) walk(object, 0);
+    for (const object of roots) walk(object, 0);
+    for (const object of sorted) walk(object, 0);
+    return rows;
+  }
+
+  /** The objects by kind, namespace and name. What was sorted before is nearly so again, which costs little. */
+  sorted(all) {
+    const known = new Set(this.order);
+    const order = this.order.filter((uid) => all.has(uid));
+    for (const uid of all.keys()) if (!known.has(uid)) order.push(uid);
+    const objects = order.map((uid) => all.get(uid)).sort((a, b) => compare(a.label, b.label));
+    this.order = objects.map(({ uid }) => uid);
+    return objects;
   }
 
   detail(uid, redraw) {
@@ -96,6 +112,13 @@ export class Objects {
   escape(redraw) {
     return this.shown.escape(redraw);
   }
+}
+
+/** An object with its label, which one of the same uid has already. */
+function named(object, known) {
+  object.label = known?.label ?? label(object);
+  object.lower = known?.lower ?? object.label.toLowerCase();
+  return object;
 }
 
 function compare(a, b) {

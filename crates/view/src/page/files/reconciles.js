@@ -30,9 +30,9 @@ export class Reconciles {
       id: one.id,
       cells: () => [
         element("span", "number", `#${one.id}`),
-        element("span", "name", `${one.controller} `, element("b", "", one.key), changedNothing(one) ? element("span", "faint", " changed nothing") : null,
+        element("span", "name", `${one.controller} `, element("b", "", one.key),
           element("span", "note", one.why, ...one.smells.map((smell) => element("span", "busy", ` ${smell}`)))),
-        element("span", one.standing, one.outcome),
+        element("span", one.standing, one.outcome, changedNothing(one) ? element("span", "faint", ", no change") : null),
       ],
     }));
   }
