@@ -134,14 +134,46 @@ fn touched_by(operations: &Value) -> Value {
     for operation in operations.as_array().into_iter().flatten() {
         for path in ["path", "from"].iter().filter_map(|key| operation.get(key)?.as_str()) {
             let steps = steps(path);
+            // A test reads what it compares, down to its leaves.
+            let is_test = operation.get("op").is_some_and(|op| op == "test");
+            let through = steps.len().saturating_sub(usize::from(!is_test)).min(MAX_STEPS);
             let mut place = &mut touched;
-            for step in steps.iter().take(steps.len().saturating_sub(1)).take(MAX_STEPS) {
-                let Some(object) = place.as_object_mut() else { break };
-                place = object.entry(step.as_str()).or_insert_with(|| Value::Object(Map::new()));
+            for step in steps.iter().take(through) {
+                place = touch(place, step);
+            }
+            if is_test {
+                touch_all(place, operation.get("value").unwrap_or(&Value::Null));
             }
         }
     }
     touched
+}
+
+/// Notes an object below one that a patch goes through.
+fn touch<'v>(touched: &'v mut Value, key: &str) -> &'v mut Value {
+    let below = &mut touched[key];
+    if below.is_null() {
+        *below = Value::Object(Map::new());
+    }
+    below
+}
+
+/// Notes every object of a value as one that a patch goes through.
+fn touch_all(touched: &mut Value, value: &Value) {
+    let below: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        Value::Array(items) => (0..)
+            .zip(items)
+            .map(|(at, item): (usize, _)| (at.to_string(), item))
+            .collect(),
+        _ => return,
+    };
+    for (key, value) in below
+        .into_iter()
+        .filter(|(_, value)| value.is_object() || value.is_array())
+    {
+        touch_all(touch(touched, &key), value);
+    }
 }
 
 /// No document nests deeper.

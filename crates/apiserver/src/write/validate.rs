@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{PendingWrite, admin_access};
 use crate::object::{meta_text, set_meta};
-use crate::registry::{Resource, Subresource};
+use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::request::call::Call;
 use crate::wire::status::{MODIFIED, Result, Status};
 
@@ -19,8 +19,12 @@ impl PendingWrite<'_, '_> {
         admin_access::check_requests(self.call.server, resource, object, &mut errors);
         let metadata = object.get("metadata").unwrap_or(&Value::Null);
         meta::validate_create(metadata, resource.namespaced, own_strategy(self.call), &mut errors);
+        let of_metadata = errors.len();
         let (rules, served) = rules(self.call, object);
         rules.validate_create(served.as_ref().unwrap_or(object), &mut errors);
+        if resource.is(BuiltInId::CustomResourceDefinitions) {
+            move_rule_of_name(&mut errors, of_metadata);
+        }
         if errors.is_empty() {
             meta::validate_create_generic(metadata, resource.namespaced, &mut errors);
         }
@@ -155,6 +159,15 @@ fn refuse_other_kinds(resource: &Resource, object: &Value) -> Result<()> {
     let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
     let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
     Err(Status::invalid(group, text("kind"), meta_text(object, "name"), &errors))
+}
+
+/// The rule of a definition's name is part of upstream's checks of metadata: right behind what else is wrong with the name.
+fn move_rule_of_name(errors: &mut Errors, of_metadata: usize) {
+    let of_name = |error: &FieldError| matches!(error.field.as_str(), "metadata.name" | "metadata.generateName");
+    if errors.get(of_metadata).is_some_and(of_name) {
+        let others = errors[..of_metadata].iter().position(|error| !of_name(error));
+        errors[others.unwrap_or(of_metadata)..=of_metadata].rotate_right(1);
+    }
 }
 
 fn refuse_errors(resource: &Resource, object: &Value, errors: &Errors) -> Result<()> {
