@@ -1,6 +1,7 @@
 //! The embedded cluster, and the markdown-view operator installed and running on it.
 
 use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use kubewright_system::listen::free_ports;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::inside::InsidePage;
 use super::watcher::{Notice, NoticeSender};
 
 /// How long the operator may take to stop.
@@ -48,6 +50,8 @@ pub(super) struct DemoEnvironment {
     notices: NoticeSender,
     progress: Progress,
     operator: Option<Running>,
+    /// The page that shows what happens inside, once it is served.
+    inside: Option<InsidePage>,
 }
 
 /// The running operator.
@@ -55,6 +59,8 @@ struct Running {
     stats: Vec<ControllerStats>,
     account: Reference,
     stopper: Stopper,
+    /// Where it says what it does.
+    debug: SocketAddr,
     task: JoinHandle<()>,
     denials: JoinHandle<()>,
     following: JoinHandle<()>,
@@ -82,6 +88,7 @@ impl DemoEnvironment {
             notices: notices.clone(),
             progress,
             operator: None,
+            inside: None,
         })
     }
 
@@ -110,13 +117,17 @@ impl DemoEnvironment {
     pub(super) async fn run(&mut self, installed: Installed) -> Result<String, Box<dyn Error>> {
         let Installed { operator, account, .. } = installed;
         let kubeconfig = self.embedded.kubeconfig_of(&account).await?;
-        let [port] =
-            free_ports().map_err(|error| format!("there is no free port for the operator's webhooks: {error}"))?;
+        let [port, debug] =
+            free_ports().map_err(|error| format!("there are no free ports for the operator: {error}"))?;
+        let debug = SocketAddr::from((Ipv4Addr::LOCALHOST, debug));
         let flags = Flags {
             kubeconfig: Some(kubeconfig),
             metrics_bind_address: BindAddress::Off,
             health_probe_bind_address: BindAddress::Off,
-            debug_bind_address: BindAddress::Off,
+            debug_bind_address: BindAddress::At {
+                host: Some(debug.ip().to_string()),
+                port: debug.port(),
+            },
             webhook_port: port,
             ..Flags::default()
         };
@@ -149,11 +160,21 @@ impl DemoEnvironment {
             stats,
             account,
             stopper,
+            debug,
             task,
             denials,
             following,
         });
         Ok(format!("https://{host}:{port}"))
+    }
+
+    /// Serves the page that shows what happens inside; its link. The operator has to run.
+    pub(super) async fn show_inside(&mut self) -> Result<String, Box<dyn Error>> {
+        let operator = self.operator.as_ref().ok_or("the operator does not run")?;
+        let inside = InsidePage::start(&self.embedded, operator.debug).await?;
+        let link = inside.link().to_owned();
+        self.inside = Some(inside);
+        Ok(link)
     }
 
     /// The statistics of the operator's controllers, and of the cluster's own.
@@ -179,6 +200,9 @@ impl DemoEnvironment {
 
     /// Stops the operator, then the cluster.
     pub(super) async fn end(self) {
+        if let Some(inside) = self.inside {
+            inside.stop().await;
+        }
         if let Some(operator) = self.operator {
             operator.denials.abort();
             operator.following.abort();

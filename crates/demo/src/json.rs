@@ -64,6 +64,7 @@ fn object(content: &Content, chapter: usize) -> Value {
         Content::Denied { reason, message } => json!({ "type": "denied", "reason": reason, "message": message }),
         Content::Warning(text) => json!({ "type": "warning", "text": text }),
         Content::Summary(summary) => of_summary(summary),
+        Content::Inside { link } => json!({ "type": "inside", "link": link }),
         Content::Serving { pages, kubeconfig, .. } => {
             json!({ "type": "serving", "pages": pages, "kubeconfig": kubeconfig })
         }

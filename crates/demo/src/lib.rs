@@ -1,6 +1,7 @@
 //! `kubewright demo`: a cluster in this process, an operator on it, and the life of an object, printed as it happens.
 //! `environment` starts the cluster and the operator, `chapters` says what is done, `watcher` and `state` follow what comes of
-//! it, `presenter` prints it as `text` or `json`, and `serve` has the pages that the operator's viewers would show.
+//! it, `presenter` prints it as `text` or `json`, `serve` has the pages that the operator's viewers would show, and `inside` the page
+//! of what happens inside.
 //!
 //! ```
 //! use clap::Parser as _;
@@ -19,6 +20,7 @@
 
 mod chapters;
 mod environment;
+mod inside;
 mod json;
 mod line;
 mod presenter;
@@ -82,7 +84,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Stay until Ctrl-C: for kubectl, and with the rendered pages of each MarkdownView on a port of this machine.
+    /// Stay until Ctrl-C: for kubectl, with a page that shows what happens inside, as `kubewright dev` has it, while the story is told here, and with
+    /// the rendered pages of each MarkdownView on a port of this machine.
     #[arg(long)]
     serve: bool,
 
@@ -173,6 +176,10 @@ async fn run_chapters(
     let Some(environment) = started else {
         return Err("there is no cluster".into());
     };
+    if pages.is_some() {
+        let link = environment.show_inside().await?;
+        presenter.print(Content::Inside { link })?;
+    }
     chapters::create_change_and_delete_a_view(presenter, environment).await?;
     let Some(pages) = pages else {
         return Ok(presenter.print(Content::Summary(chapters::summary(presenter, environment, start_up)))?);

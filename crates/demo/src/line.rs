@@ -33,6 +33,8 @@ pub(super) enum Content {
     Warning(String),
     /// The figures of the whole demo.
     Summary(Summary),
+    /// The link of the page that shows what happens inside.
+    Inside { link: String },
     /// The cluster stays, for kubectl and a browser.
     Serving {
         /// The URL of the pages.

@@ -335,6 +335,7 @@ impl Format for Text {
             }
             Content::Warning(text) => self.paragraph(at, ("!", Tone::Change), "note", text, None),
             Content::Summary(summary) => self.summary(summary),
+            Content::Inside { link } => self.paragraph(at, ("•", Tone::Change), "inside", link, None),
             Content::Serving { pages, export, .. } => self.serving(pages, export),
             Content::End { again } => self.end(again),
         }
@@ -376,6 +377,7 @@ fn without_control_characters(content: &Content) -> Content {
         }) => vec![kind, condition, status, reason, message],
         Content::Reconcile(work) => work.reasons.iter_mut().chain(&mut work.error).collect(),
         Content::Denied { reason, message } => vec![reason, message],
+        Content::Inside { link } => vec![link],
         Content::Serving { pages, export, .. } => vec![pages, export],
         Content::Chapter { .. } | Content::Summary(_) => Vec::new(),
     };

@@ -10,6 +10,10 @@ pub use kubewright_runtime::{
     object, operator, policy, queue, random, reflector, serve, stop, strict, trace, webhook,
 };
 
+#[cfg(feature = "otlp")]
+#[doc(inline)]
+pub use kubewright_runtime::otlp;
+
 /// Aggregated APIs: kinds that a program serves itself, behind the API server of a cluster.
 #[cfg(feature = "extension")]
 #[doc(inline)]

@@ -68,6 +68,8 @@ pub mod mapper;
 pub mod metrics;
 pub mod object;
 pub mod operator;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 pub(crate) mod permission;
 pub mod policy;
 pub mod queue;

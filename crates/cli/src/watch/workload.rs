@@ -101,7 +101,11 @@ impl Workload {
                 account
             },
             port: port.unwrap_or(DEFAULT_PORT),
-            has_trace: bytes.is_some_and(|bytes| bytes != "0"),
+            // Without a value it is on.
+            has_trace: bytes.is_some_and(|bytes| bytes != "0")
+                || words
+                    .iter()
+                    .any(|word| word.trim_start_matches('-') == "debug-trace-bytes"),
         }
     }
 }
@@ -207,6 +211,7 @@ mod tests {
         ]));
         assert_eq!((workload.port, workload.has_trace), (7000, true));
         assert!(!Workload::of(&spec(&["--debug-trace-bytes=0"])).has_trace);
+        assert!(Workload::of(&spec(&["--debug-trace-bytes"])).has_trace);
         assert_eq!(Workload::of(&json!(null)).account, "default");
     }
 

@@ -432,6 +432,12 @@ async fn what_somebody_writes_to_the_cluster_cannot_command_the_terminal() {
 #[tokio::test]
 async fn pages_are_served_as_long_as_somebody_is_there_to_serve_them() {
     let mut demo = Demo::start(&["--json", "--fast", "--serve"]);
+    // The page of `dev`, from before the story begins.
+    let inside = demo.until(|told| told["type"] == "inside");
+    let link = inside["link"].as_str().unwrap();
+    let (inside, _) = link.trim_start_matches("http://").split_once("/#token=").unwrap();
+    assert!(get(inside, "/").0.starts_with("HTTP/1.1 200"));
+    assert!(get(inside, "/api/news").0.starts_with("HTTP/1.1 401"));
     let serving = demo.until(|told| told["type"] == "serving");
     let address = serving["pages"].as_str().unwrap();
     let address = address.trim_start_matches("http://").trim_end_matches('/');

@@ -15,7 +15,7 @@ use kubewright_apimachinery::url::{path_escape, query_escape};
 use super::traced::TracedCall;
 use super::{Client, Error};
 use crate::object::{Kind, ObjectKey};
-use crate::trace::TracedByClient;
+use crate::trace::{TracedByClient, with_context};
 
 /// How many different warnings are remembered; after that all are forgotten and logged once more.
 const MOST_WARNINGS: usize = 1000;
@@ -179,6 +179,7 @@ impl Client {
             .extension(TracedByClient)
             .body(Body::from(call.body))
             .map_err(|error| transport(error.into()))?;
+        let request = with_context(request);
         let api = |status: Box<Status>| Error::Api {
             verb,
             what: what.clone(),

@@ -47,7 +47,12 @@ impl Flags {
             LogFormat::Text => fmt::layer().with_ansi(false).with_writer(writer).boxed(),
         };
         // What is logged in a reconcile belongs to its trace, whatever level is printed.
-        let traced = (self.debug_trace_bytes > 0).then(|| LogLayer::new().with_filter(LevelFilter::DEBUG));
+        #[cfg(feature = "otlp")]
+        let is_exported = crate::otlp::is_wanted();
+        #[cfg(not(feature = "otlp"))]
+        let is_exported = false;
+        let is_traced = self.debug_trace_bytes > 0 || is_exported;
+        let traced = is_traced.then(|| LogLayer::new().with_filter(LevelFilter::DEBUG));
         Ok(Registry::default().with(lines.with_filter(targets)).with(traced))
     }
 }

@@ -83,13 +83,14 @@ pub struct Flags {
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub health_probe_bind_address: BindAddress,
 
-    /// The address the debug page binds to: loopback only. 0 to disable it.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8082", value_parser = loopback)]
+    /// The address the debug page binds to. Elsewhere than on loopback it is served as metrics are: via HTTPS, with their certificate, to those
+    /// who may get its paths. 0 to disable it.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8082")]
     pub debug_bind_address: BindAddress,
 
     /// How many bytes of what happens the debug page keeps, at /debug/kubewright/trace: events, reconciles with what they read, wrote and
-    /// logged. 0 to keep nothing.
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    /// logged. 0 to keep nothing; without a value 8 MiB.
+    #[arg(long, value_name = "BYTES", default_value_t = 0, num_args = 0..=1, require_equals = true, default_missing_value = "8388608")]
     pub debug_trace_bytes: usize,
 
     /// Enable leader election for controller manager. Enabling this will ensure there is only one active controller manager.
@@ -247,16 +248,6 @@ fn go_bool(text: &str) -> Result<bool, String> {
     }
 }
 
-fn loopback(text: &str) -> Result<BindAddress, String> {
-    let address: BindAddress = text
-        .parse()
-        .map_err(|error: crate::serve::AddressError| error.to_string())?;
-    if !address.is_loopback() {
-        return Err("the debug page is for this machine only: use an address like 127.0.0.1:8082".to_owned());
-    }
-    Ok(address)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,11 +305,18 @@ mod tests {
             error.contains(":8080") && error.contains("metrics-bind-address"),
             "{error}"
         );
-        let error = parse(&["--debug-bind-address=:8082"]).unwrap_err().to_string();
-        assert!(error.contains("this machine only"), "{error}");
         let error = parse(&["--leader-elekt"]).unwrap_err().to_string();
         assert!(error.contains("--leader-elect"), "{error}");
         assert!(parse(&["--log-format=xml"]).is_err());
+    }
+
+    #[test]
+    fn the_trace_is_off_unless_it_is_asked_for_and_then_keeps_eight_mebibytes() {
+        let bytes = |words: &[&str]| parse(words).unwrap().debug_trace_bytes;
+        assert_eq!(bytes(&[]), 0);
+        assert_eq!(bytes(&["--debug-trace-bytes"]), 8 << 20);
+        assert_eq!(bytes(&["--debug-trace-bytes=4096"]), 4096);
+        assert!(Flags::default().debug_bind_address.is_loopback());
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub enum ManagerError {
         RegistryError,
     ),
     /// The debug page would be seen by others.
-    #[error("the debug page is for this machine only: {0} is not loopback")]
+    #[error("the debug page is for this machine only, unless it is served as secure metrics are: {0} is not loopback")]
     DebugNotLocal(BindAddress),
     /// An address cannot be listened at.
     #[error("cannot listen at {address}")]

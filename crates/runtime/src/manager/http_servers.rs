@@ -36,7 +36,8 @@ impl HttpServers {
             kube,
             certificate_metrics,
         } = self;
-        if !addresses.debug.is_loopback() {
+        let is_debug_public = !addresses.debug.is_loopback();
+        if is_debug_public && addresses.metrics_tls.is_none() {
             return Err(ManagerError::DebugNotLocal(addresses.debug));
         }
         healthy.add("ping", || async { Ok(()) });
@@ -48,21 +49,27 @@ impl HttpServers {
             .route("/readyz", ready.handler("/readyz"))
             .route("/readyz/", ready.handler("/readyz"));
         let mut metrics = Router::new().route("/metrics", metrics_page(registry));
+        let authorizer = Authorizer::new(kube);
         let tls = addresses.metrics_tls.map(|(certificates, http2)| {
-            metrics = Authorizer::new(kube).protect(std::mem::take(&mut metrics));
+            metrics = authorizer.protect(std::mem::take(&mut metrics));
             (certificates.with_metrics(certificate_metrics), http2)
         });
-        let debugging = Router::new()
+        let mut debugging = Router::new()
             .route(
                 "/debug/kubewright",
                 debug_page(move || debug.value().unwrap_or_default()),
             )
             .route("/debug/kubewright/trace", trace_page(trace.clone()))
             .route("/debug/kubewright/trace/events", trace_events(trace, group.stop()));
+        // Elsewhere than on this machine it is served as metrics are.
+        let debug_tls = tls.clone().filter(|_| is_debug_public);
+        if debug_tls.is_some() {
+            debugging = authorizer.protect(debugging);
+        }
         for (address, router, tls) in [
             (addresses.probes, probes, None),
             (addresses.metrics, metrics, tls),
-            (addresses.debug, debugging, None),
+            (addresses.debug, debugging, debug_tls),
         ] {
             serve(address, router, tls, group).await?;
         }

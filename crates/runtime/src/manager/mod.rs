@@ -214,7 +214,7 @@ impl Manager {
     }
 
     /// Serves `/metrics` with TLS, to those whom the cluster allows to `get` it
-    /// (by `TokenReview` and `SubjectAccessReview`).
+    /// (by `TokenReview` and `SubjectAccessReview`), and the debug page likewise if its address is not loopback.
     pub fn secure_metrics(mut self, certificates: Certificates, http2: bool) -> Self {
         self.addresses.metrics_tls = Some((certificates, http2));
         self
@@ -226,8 +226,8 @@ impl Manager {
         self
     }
 
-    /// Serves `/debug/kubewright` here: informers, queues, running reconciles, last errors, the lease. Must be loopback.
-    /// Default: nowhere. If the manager has a [trace](Self::trace), `/debug/kubewright/trace` is what it holds as JSON, and
+    /// Serves `/debug/kubewright` here: informers, queues, running reconciles, last errors, the lease. Elsewhere than at loopback only
+    /// with [secure metrics](Self::secure_metrics), to those whom the cluster allows to `get` these paths. Default: nowhere. If the manager has a [trace](Self::trace), `/debug/kubewright/trace` is what it holds as JSON, and
     /// `/debug/kubewright/trace/events` the same and what follows as server-sent events.
     pub fn debug_address(mut self, address: BindAddress) -> Self {
         self.addresses.debug = address;
@@ -270,6 +270,22 @@ impl Manager {
     pub fn trace(mut self, trace: Trace) -> Self {
         self.trace = trace;
         self
+    }
+
+    /// With its trace exported, if there are settings for that. A trace that is off is turned on for it.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn exported(
+        mut self,
+        settings: Option<crate::otlp::ExportSettings>,
+    ) -> Result<(Self, Option<crate::otlp::Exporter>), crate::otlp::ExportError> {
+        let Some(settings) = settings else {
+            return Ok((self, None));
+        };
+        if !self.trace.is_on() {
+            self.trace = Trace::bounded(crate::otlp::TRACE_BYTES);
+        }
+        let exporter = crate::otlp::Exporter::new(settings, &self.trace)?;
+        Ok((self, Some(exporter)))
     }
 
     /// What each controller did so far, by name. The numbers go on counting while the manager runs.

@@ -14,6 +14,8 @@ use crate::flags::{ConfigError, Environment, Flags, parse_words};
 use crate::manager::{Manager, ManagerError};
 use crate::serve::CertificateError;
 use crate::stop::Stop;
+#[cfg(feature = "otlp")]
+use crate::stop::Stopper;
 use crate::trace::Trace;
 
 /// Why an operator's program failed.
@@ -32,6 +34,14 @@ pub enum MainError {
         #[source]
         #[from]
         CertificateError,
+    ),
+    /// Spans cannot be exported as the environment says.
+    #[cfg(feature = "otlp")]
+    #[error("spans cannot be exported")]
+    Export(
+        #[source]
+        #[from]
+        crate::otlp::ExportError,
     ),
     /// The manager failed.
     #[error(transparent)]
@@ -103,27 +113,23 @@ impl Operator {
     /// Runs as the flags say until asked to stop: the cluster, leader election, addresses and `WATCH_NAMESPACE`.
     pub async fn run_with(&self, flags: &Flags, environment: &Environment, stop: Stop) -> Result<(), MainError> {
         let manager = self.manager_with(flags, environment)?;
-        let config = flags.config(environment).await?;
-        let host = config.cluster_url.authority().map(ToString::to_string);
-        let kube = kube::Client::try_from(config).map_err(|error| ConfigError::Client(Box::new(error)))?;
-        let manager = manager.api_server(host.unwrap_or_default());
-        // A cluster that is slow to say its version holds nothing up.
-        let warn = {
-            let kube = kube.clone();
-            async move {
-                if let Some(warning) = cluster_warning(&kube).await {
-                    tracing::warn!("{warning}");
-                }
-            }
+        #[cfg(feature = "otlp")]
+        let (manager, exporting) = {
+            let settings = crate::otlp::ExportSettings::from_environment(environment, &self.name)?;
+            let (manager, exporter) = manager.exported(settings)?;
+            // What the manager does until its end is exported, too.
+            let (stopper, stop) = Stopper::new();
+            let exporting = exporter.map(|exporter| (stopper, tokio::spawn(exporter.run(stop))));
+            (manager, exporting)
         };
-        let running = manager.run(kube, stop);
-        let mut running = std::pin::pin!(running);
-        tokio::select! {
-            biased;
-            ended = &mut running => return Ok(ended?),
-            () = warn => {}
+        let done = run_manager(manager, flags, environment, stop).await;
+        #[cfg(feature = "otlp")]
+        if let Some((stopper, exporting)) = exporting {
+            stopper.stop();
+            // One that failed has nothing more to send.
+            let _ = exporting.await;
         }
-        Ok(running.await?)
+        done
     }
 
     /// A manager of all that, configured as the flags say.
@@ -136,8 +142,9 @@ impl Operator {
         if flags.debug_trace_bytes > 0 {
             manager = manager.trace(Trace::bounded(flags.debug_trace_bytes));
         }
-        // Without a metrics server no certificate is made, and none is required.
-        if !matches!(flags.metrics_bind_address, crate::serve::BindAddress::Off)
+        // Without a metrics server no certificate is made, and none is required, unless the debug page needs one.
+        let is_served = !matches!(flags.metrics_bind_address, crate::serve::BindAddress::Off);
+        if (is_served || !flags.debug_bind_address.is_loopback())
             && let Some(certificates) = flags.metrics_certificates()?
         {
             manager = manager.secure_metrics(certificates, flags.enable_http2);
@@ -182,6 +189,31 @@ impl Operator {
 /// An error and its sources, in one line.
 fn one_line(error: &dyn Error) -> String {
     with_sources(error).replace('\n', " ")
+}
+
+/// Runs a manager in the cluster that the flags name.
+async fn run_manager(manager: Manager, flags: &Flags, environment: &Environment, stop: Stop) -> Result<(), MainError> {
+    let config = flags.config(environment).await?;
+    let host = config.cluster_url.authority().map(ToString::to_string);
+    let kube = kube::Client::try_from(config).map_err(|error| ConfigError::Client(Box::new(error)))?;
+    let manager = manager.api_server(host.unwrap_or_default());
+    // A cluster that is slow to say its version holds nothing up.
+    let warn = {
+        let kube = kube.clone();
+        async move {
+            if let Some(warning) = cluster_warning(&kube).await {
+                tracing::warn!("{warning}");
+            }
+        }
+    };
+    let running = manager.run(kube, stop);
+    let mut running = std::pin::pin!(running);
+    tokio::select! {
+        biased;
+        ended = &mut running => return Ok(ended?),
+        () = warn => {}
+    }
+    Ok(running.await?)
 }
 
 #[cfg(test)]

@@ -169,6 +169,10 @@ impl fmt::Debug for Authorizer {
     }
 }
 
+/// Marks a request that the cluster allows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Authorized;
+
 struct AuthorizedHandler {
     authorizer: Authorizer,
     handler: Arc<dyn Handler>,
@@ -185,6 +189,7 @@ impl Handler for AuthorizedHandler {
             }
             // Nobody behind needs it.
             parts.headers.remove(header::AUTHORIZATION);
+            parts.extensions.insert(Authorized);
             handler.call(Request::from_parts(parts, body)).await
         })
     }

@@ -7,6 +7,7 @@ use http::{HeaderMap, Method, Request, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
 
+use super::authorize::Authorized;
 use super::response::{HttpResponse, error, page};
 use super::router::Handler;
 use crate::metrics::Registry;
@@ -27,9 +28,9 @@ pub(crate) fn metrics_page(registry: Registry) -> impl Handler {
 
 /// `/debug/kubewright`: what the snapshot function says, as JSON.
 ///
-/// The page tells what the operator works on, so it is for this machine only: bind it to
-/// [loopback](super::BindAddress::is_loopback). Requests under any other host name are refused, so that a web page cannot read
-/// it through a name that points here.
+/// The page tells what the operator works on, so it is for this machine only, bound to
+/// [loopback](super::BindAddress::is_loopback), or for those whom the cluster allows to see it. Requests of others under any other host name are refused,
+/// so that a web page cannot read it through a name that points here.
 pub(crate) fn debug_page(snapshot: impl Fn() -> Value + Send + Sync + 'static) -> impl Handler {
     let snapshot = Arc::new(snapshot);
     move |request: Request<Incoming>| {
@@ -43,8 +44,10 @@ pub(crate) fn debug_page(snapshot: impl Fn() -> Value + Send + Sync + 'static) -
 
 /// What is answered to a request that must not see what is for debugging: one under another host name, or one that is not a read.
 pub(crate) fn refusal(request: &Request<Incoming>) -> Option<HttpResponse> {
+    // A web page has no token of the cluster.
+    let is_allowed = request.extensions().get::<Authorized>().is_some() || is_local(request.headers());
     read_only(request.method())
-        .or_else(|| (!is_local(request.headers())).then(|| error(StatusCode::FORBIDDEN, "only under a local name")))
+        .or_else(|| (!is_allowed).then(|| error(StatusCode::FORBIDDEN, "only under a local name")))
 }
 
 fn read_only(method: &Method) -> Option<HttpResponse> {

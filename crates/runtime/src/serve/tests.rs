@@ -416,8 +416,9 @@ fn reviewer(reviews: &Arc<AtomicUsize>) -> kube::Client {
                         (&spec["uid"], &spec["groups"], &spec["extra"]),
                         (&json!("7"), &json!(["g"]), &json!({ "k": ["v"] }))
                     );
-                    let wanted = json!({ "path": "/metrics", "verb": "get" });
-                    json!({ "allowed": spec["user"] == json!("prometheus") && spec["nonResourceAttributes"] == wanted })
+                    let wanted = ["/metrics", "/debug/kubewright"].map(|path| json!({ "path": path, "verb": "get" }));
+                    let is_wanted = wanted.contains(&spec["nonResourceAttributes"]);
+                    json!({ "allowed": spec["user"] == json!("prometheus") && is_wanted })
                 }
                 other => panic!("{other}"),
             };
@@ -457,4 +458,20 @@ async fn only_who_may_read_metrics_reads_them_and_answers_are_remembered() {
         ask(token).await;
     }
     assert_eq!(reviews.load(Ordering::Relaxed), asked);
+}
+
+#[tokio::test]
+async fn a_protected_debug_page_is_for_those_who_may_read_it_under_any_name() {
+    let router = Router::new().route("/debug/kubewright", debug_page(|| json!({ "queues": 3 })));
+    let router = Authorizer::new(reviewer(&Arc::default())).protect(router);
+    let server = start(router, Some(Certificates::self_signed(&["localhost"]).unwrap())).await;
+    let seen = Arc::new(Seen::default());
+    // Behind the name `localhost`, so that it is another.
+    let ask = async |token: &str| {
+        let header = format!(".shop.svc\r\nAuthorization: Bearer {token}");
+        get_tls(server.address, &seen, "/debug/kubewright", &header).await
+    };
+    assert_eq!(ask("stranger").await.0, 403);
+    let (code, page) = ask("prometheus").await;
+    assert!(code == 200 && page.contains("queues"), "{code} {page}");
 }

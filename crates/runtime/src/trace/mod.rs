@@ -38,7 +38,7 @@ pub use scope::ReconcileId;
 
 pub(crate) use redact::{changes, is_confidential, redact_words, sent};
 pub(crate) use requests::{TracedByClient, traced};
-pub(crate) use scope::in_reconcile;
+pub(crate) use scope::{in_reconcile, with_context};
 
 use ring::{Place, Ring};
 
@@ -80,6 +80,9 @@ struct Shared {
     next: watch::Sender<u64>,
     /// Tells the newest revision of the server.
     server: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
+    /// What the ids of spans are made of, once they are exported.
+    #[cfg(feature = "otlp")]
+    context: std::sync::OnceLock<crate::otlp::TraceContext>,
 }
 
 impl Trace {
@@ -105,6 +108,8 @@ impl Trace {
             ring: Mutex::new(Ring::new(bytes)),
             next: watch::Sender::new(0),
             server,
+            #[cfg(feature = "otlp")]
+            context: std::sync::OnceLock::new(),
         })))
     }
 
@@ -166,6 +171,15 @@ impl Trace {
         if let Some(shared) = &self.0 {
             shared.push(scope::current(), event());
         }
+    }
+
+    /// What the ids of its spans are made of. From now on requests of reconciles carry them.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn export_context(&self) -> crate::otlp::TraceContext {
+        let new = || crate::otlp::TraceContext::of(&crate::random::Random::from_entropy());
+        self.0
+            .as_ref()
+            .map_or_else(new, |shared| *shared.context.get_or_init(new))
     }
 
     /// The id of the next reconcile.

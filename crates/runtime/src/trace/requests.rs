@@ -27,6 +27,7 @@ pub(crate) fn traced(client: kube::Client, trace: &Trace) -> kube::Client {
             if is_recorded {
                 return client.send(request).await;
             }
+            let request = super::with_context(request);
             let (method, path) = (request.method().clone(), request.uri().path().to_owned());
             let began = Instant::now();
             let answer = client.send(request).await;

@@ -30,8 +30,11 @@ impl fmt::Display for ReconcileId {
 pub(super) struct Scope {
     pub(super) reconcile: ReconcileId,
     #[cfg_attr(
-        not(feature = "log"),
-        expect(dead_code, reason = "log lines are recorded with the feature `log` alone")
+        not(any(feature = "log", feature = "otlp")),
+        expect(
+            dead_code,
+            reason = "log lines are recorded with the feature `log` alone, and spans exported with `otlp`"
+        )
     )]
     pub(super) trace: Trace,
 }
@@ -61,6 +64,23 @@ pub(crate) async fn in_reconcile<T>(trace: &Trace, reconcile: impl Future<Output
 /// The reconcile that this code runs in; `None` outside of one, and in a task that a reconciler spawned.
 pub(super) fn current() -> Option<ReconcileId> {
     SCOPE.try_with(|scope| scope.reconcile).ok()
+}
+
+/// A request with the W3C context of the reconcile that sends it, if spans are exported.
+pub(crate) fn with_context<B>(request: http::Request<B>) -> http::Request<B> {
+    #[cfg(feature = "otlp")]
+    {
+        let parent = |scope: &Scope| {
+            let context = *scope.trace.0.as_ref()?.context.get()?;
+            http::HeaderValue::try_from(context.traceparent(scope.reconcile)).ok()
+        };
+        if let Ok(Some(parent)) = SCOPE.try_with(parent) {
+            let mut request = request;
+            request.headers_mut().entry("traceparent").or_insert(parent);
+            return request;
+        }
+    }
+    request
 }
 
 /// Calls a function with the scope, if there is one.

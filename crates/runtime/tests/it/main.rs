@@ -12,6 +12,7 @@ mod informers;
 mod manager;
 mod old_servers;
 mod operator;
+mod otlp;
 mod own_writes;
 mod program;
 mod same_process;

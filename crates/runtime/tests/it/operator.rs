@@ -321,11 +321,13 @@ async fn secure_metrics_are_for_those_whom_the_cluster_knows() {
     std::fs::write(folder.path().join("tls.crt"), made.cert.pem()).unwrap();
     std::fs::write(folder.path().join("tls.key"), made.signing_key.serialize_pem()).unwrap();
     let certificates = Certificates::from_folder(folder.path(), "tls.crt", "tls.key").unwrap();
-    let address = free_address();
+    let (address, debug) = (free_address(), free_address());
     let manager = copier()
         .manager()
         .unwrap()
         .metrics_address(address.to_string().parse().unwrap())
+        // Elsewhere than on this machine the debug page is served like them.
+        .debug_address(format!("0.0.0.0:{}", debug.port()).parse().unwrap())
         .secure_metrics(certificates, false);
     let (stopper, stop) = Stopper::new();
     let mut running = tokio::spawn(manager.run(server.client(), stop));
@@ -342,17 +344,36 @@ async fn secure_metrics_are_for_those_whom_the_cluster_knows() {
         tokio::net::TcpStream::connect(address).await.is_ok()
     })
     .await;
-    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    let name = "localhost".try_into().unwrap();
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
-    let mut stream = connector.connect(name, stream).await.unwrap();
-    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    // The server may close without a TLS farewell; what it said counts.
-    let _ = stream.read_to_end(&mut answer).await;
-    let answer = String::from_utf8_lossy(&answer);
-    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    for (address, path) in [
+        (address, "/metrics"),
+        (debug, "/debug/kubewright"),
+        (debug, "/debug/kubewright/trace"),
+    ] {
+        until(&mut running, async || {
+            tokio::net::TcpStream::connect(address).await.is_ok()
+        })
+        .await;
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let name = "localhost".try_into().unwrap();
+        let mut stream = connector.connect(name, stream).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        // The server may close without a TLS farewell; what it said counts.
+        let _ = stream.read_to_end(&mut answer).await;
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 401"), "{path}: {answer}");
+    }
     stopper.stop();
     running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_debug_page_that_others_reach_needs_secure_metrics() {
+    let server = ApiServer::new(Options::new());
+    let manager = copier().manager().unwrap().debug_address(":0".parse().unwrap());
+    let (_stopper, stop) = Stopper::new();
+    let error = manager.run(server.client(), stop).await.unwrap_err();
+    assert!(error.to_string().contains("is not loopback"), "{error}");
 }

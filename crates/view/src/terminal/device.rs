@@ -15,7 +15,7 @@ use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::cursor::Show;
 use ratatui_crossterm::crossterm::execute;
 use ratatui_crossterm::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use tokio::sync::Notify;
 
@@ -89,10 +89,14 @@ impl Device {
             drained,
         };
         enable_raw_mode()?;
-        execute!(device.terminal.backend_mut(), EnterAlternateScreen)?;
+        // Not by the terminal's own way to clear, which asks where the cursor is and waits for the answer.
+        execute!(
+            device.terminal.backend_mut(),
+            EnterAlternateScreen,
+            Clear(ClearType::All)
+        )?;
         rustix::stdio::dup2_stdout(&writer)?;
         rustix::stdio::dup2_stderr(&writer)?;
-        device.terminal.clear()?;
         Ok(device)
     }
 

@@ -307,14 +307,8 @@ fn describe(state: &State, uid: &str) -> Vec<Row> {
         rows.extend(head("Conditions"));
         for condition in conditions {
             let word = |field: &str| condition[field].as_str().unwrap_or_default();
-            let line = format!(
-                "  {}={} {} {}",
-                word("type"),
-                word("status"),
-                word("reason"),
-                word("message")
-            );
-            rows.push(text(line.trim_end()));
+            let line = format!("  {} {} {}", word("says"), word("reason"), word("message"));
+            rows.push(said(standing(condition), line.trim_end()));
         }
     }
     let owners: Vec<_> = object
