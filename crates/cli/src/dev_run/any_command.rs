@@ -51,12 +51,12 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
         place = TargetCluster::find(settings, &progress) => place?,
     };
     let view = match settings.view {
-        Some(port) => {
+        Some(page) => {
             let shown = ShownSettings {
                 title: "kubewright dev".to_owned(),
-                port,
+                port: page.port,
                 operator: ShownOperator::Silent,
-                cluster: place.shown(settings),
+                cluster: place.shown(settings, page),
                 explorations: None,
             };
             Some(Shown::start(shown, &progress).await?)

@@ -83,6 +83,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         },
         installs: !arguments.no_install,
         view: None,
-        allow_writes: false,
     })
 }

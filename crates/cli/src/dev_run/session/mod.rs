@@ -155,16 +155,16 @@ async fn show(
     place: &TargetCluster,
     progress: &Progress,
 ) -> Result<Option<(Shown, DebugEndpoint)>, Box<dyn Error>> {
-    let Some(port) = settings.view else {
+    let Some(page) = settings.view else {
         return Ok(None);
     };
     let debug = DebugEndpoint::choose(&settings.common.flags)?;
     let operator = ShownOperator::At(Arc::new(debug.address()));
     let shown = ShownSettings {
         title: "kubewright dev".to_owned(),
-        port,
+        port: page.port,
         operator,
-        cluster: place.shown(settings),
+        cluster: place.shown(settings, page),
         explorations: Some(project.root().join(EXPLORATIONS)),
     };
     let view = Shown::start(shown, progress).await?;
