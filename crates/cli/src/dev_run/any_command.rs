@@ -50,25 +50,24 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
         _ = signals.more_than(0) => return Ok(ExitCode::from(INTERRUPTED)),
         place = TargetCluster::find(settings, &progress) => place?,
     };
-    let mut view = match settings.view {
-        Some(port) => {
+    let view = match settings.view {
+        Some(page) => {
             let shown = ShownSettings {
                 title: "kubewright dev".to_owned(),
-                port,
+                port: page.port,
                 operator: ShownOperator::Silent,
-                cluster: place.shown(settings),
+                cluster: place.shown(settings, page),
                 explorations: None,
             };
-            Some(Shown::start(shown, &progress).await?)
+            let mut view = Shown::start(shown, &progress).await?;
+            view.announce(&progress);
+            if page.is_in_terminal {
+                view.show_in_terminal(signals.clone(), &progress)?;
+            }
+            Some(view)
         }
         None => None,
     };
-    if let Some(view) = &mut view {
-        view.announce(&progress);
-        if settings.is_in_terminal {
-            view.show_in_terminal(signals.clone(), &progress)?;
-        }
-    }
     let mut session = ForeignSession {
         settings,
         command,

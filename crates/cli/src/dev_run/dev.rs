@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::settings::{CommonArguments, Samples, Settings};
+use super::settings::{CommonArguments, PageSettings, Samples, Settings};
 use super::{any_command, session};
 
 const EXAMPLES: &str = "\
@@ -94,9 +94,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             Samples::IfAny
         },
         installs: true,
-        view: (!arguments.no_view).then_some(arguments.port),
-        is_in_terminal: arguments.tui,
-        allow_writes: arguments.allow_writes,
+        view: (!arguments.no_view).then_some(PageSettings {
+            port: arguments.port,
+            is_in_terminal: arguments.tui,
+            allow_writes: arguments.allow_writes,
+        }),
     };
     match &arguments.command {
         Some(command) => any_command::run_to_end(&settings, command, &arguments.install),

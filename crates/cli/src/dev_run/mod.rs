@@ -83,7 +83,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         },
         installs: !arguments.no_install,
         view: None,
-        is_in_terminal: false,
-        allow_writes: false,
     })
 }

@@ -17,11 +17,18 @@ pub(super) struct Settings<'a> {
     pub(super) watches: bool,
     pub(super) samples: Samples,
     pub(super) installs: bool,
-    /// The port of the page that shows what happens, if it is served; 0 picks a free one.
-    pub(super) view: Option<u16>,
+    /// The page that shows what happens, if it is served.
+    pub(super) view: Option<PageSettings>,
+}
+
+/// How the page is served.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageSettings {
+    /// Its port; 0 picks a free one.
+    pub(super) port: u16,
     /// Whether it is shown in the terminal, too.
     pub(super) is_in_terminal: bool,
-    /// Whether the page may change a cluster that is not in this process.
+    /// Whether it may change a cluster that is not in this process.
     pub(super) allow_writes: bool,
 }
 

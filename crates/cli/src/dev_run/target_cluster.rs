@@ -13,7 +13,7 @@ use kubewright_cluster::{Cluster, ConnectError, ServerAddress};
 use kubewright_runtime::flags::Environment;
 use tempfile::TempDir;
 
-use super::settings::Settings;
+use super::settings::{PageSettings, Settings};
 use crate::cluster_arguments::connect;
 use crate::shown::ShownCluster;
 
@@ -85,15 +85,15 @@ impl TargetCluster {
     }
 
     /// It, as a page shows it.
-    pub(super) fn shown(&self, settings: &Settings<'_>) -> ShownCluster {
+    pub(super) fn shown(&self, settings: &Settings<'_>, page: PageSettings) -> ShownCluster {
         match self.server() {
             Some(server) => ShownCluster::Here {
                 server: server.clone(),
-                controllers: settings.common.controllers.clone(),
+                controllers: Box::new(settings.common.controllers.clone()),
             },
             None => ShownCluster::Elsewhere {
                 client: self.cluster.client().clone(),
-                allow_writes: settings.allow_writes,
+                allow_writes: page.allow_writes,
             },
         }
     }

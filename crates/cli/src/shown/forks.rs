@@ -79,7 +79,7 @@ impl EmbeddedForks {
             operator: ShownOperator::Silent,
             cluster: ShownCluster::Here {
                 server,
-                controllers: self.controllers.clone(),
+                controllers: Box::new(self.controllers.clone()),
             },
             explorations: self.explorations.clone(),
         };

@@ -62,7 +62,7 @@ pub(crate) enum ShownCluster {
     /// One in this process, with these controllers. It can be changed and forked.
     Here {
         server: ApiServer,
-        controllers: Controllers,
+        controllers: Box<Controllers>,
     },
     /// One that is somewhere else, and is changed only if that is allowed.
     Elsewhere { client: kube::Client, allow_writes: bool },
@@ -95,7 +95,7 @@ impl Shown {
                 let client = server.client();
                 let started = Arc::new(EmbeddedForks {
                     server: server.clone(),
-                    controllers,
+                    controllers: *controllers,
                     model: model.clone(),
                     progress: progress.clone(),
                     explorations: settings.explorations.clone(),

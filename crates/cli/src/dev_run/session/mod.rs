@@ -156,21 +156,21 @@ async fn show(
     signals: &Signals,
     progress: &Progress,
 ) -> Result<Option<(Shown, DebugEndpoint)>, Box<dyn Error>> {
-    let Some(port) = settings.view else {
+    let Some(page) = settings.view else {
         return Ok(None);
     };
     let debug = DebugEndpoint::choose(&settings.common.flags)?;
     let operator = ShownOperator::At(Arc::new(debug.address()));
     let shown = ShownSettings {
         title: "kubewright dev".to_owned(),
-        port,
+        port: page.port,
         operator,
-        cluster: place.shown(settings),
+        cluster: place.shown(settings, page),
         explorations: Some(project.root().join(EXPLORATIONS)),
     };
     let mut view = Shown::start(shown, progress).await?;
     view.announce(progress);
-    if settings.is_in_terminal {
+    if page.is_in_terminal {
         view.show_in_terminal(signals.clone(), progress)?;
     }
     Ok(Some((view, debug)))

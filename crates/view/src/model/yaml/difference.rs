@@ -101,9 +101,14 @@ fn shortened(all: Vec<Compared>) -> Vec<Compared> {
 mod tests {
     use super::*;
 
+    fn numbered(word: &str, count: usize) -> String {
+        let lines: Vec<String> = (0..count).map(|number| format!("{word} {number}\n")).collect();
+        lines.concat()
+    }
+
     #[test]
     fn what_differs_is_shown_with_what_is_around_it() {
-        let before: String = (0..20).map(|number| format!("line {number}\n")).collect();
+        let before = numbered("line", 20);
         let after = before.replace("line 9\n", "line nine\nmore\n");
         let compared = compare(&before, &after);
         assert_eq!(compared.first(), Some(&Compared::Skipped(6)));
@@ -133,7 +138,7 @@ mod tests {
                 "Same(\"d\")"
             ]
         );
-        let text = |word: &str| (0..5000).map(|number| format!("{word} {number}\n")).collect::<String>();
+        let text = |word: &str| numbered(word, 5000);
         assert_eq!(compare(&text("a"), &text("b")).len(), 10_000);
     }
 }
