@@ -196,9 +196,10 @@ fn draft(resource: &Resource, object: &Value) -> RecordDraft {
         .flatten()
         .filter(|(key, _)| !is_first_part(key));
     let has_others_before = ty.is_none() && rest.clone().any(|(key, _)| key.as_str() < "metadata");
-    let head = match has_others_before {
-        true => 0,
-        false => u32::try_from(body.len()).unwrap_or_default(),
+    let head = if has_others_before {
+        0
+    } else {
+        u32::try_from(body.len()).unwrap_or_default()
     };
     members(&mut body, ty, &mut rest, &mut false);
     body.push(b'}');

@@ -35,6 +35,7 @@ fn draft() -> RecordDraft {
     RecordDraft {
         body: Bytes::from(vec![b'x'; 300]),
         head: 0,
+        revision_at: 0,
         uid: "7f2a1c66-5f0e-4c4b-9d3a-0c5d6f0b9a11".into(),
         labels: [("app".into(), "web".into())].into(),
         fields: [].into(),

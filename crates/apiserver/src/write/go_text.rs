@@ -28,7 +28,7 @@ pub(crate) fn order_unknown(ty: TypeRef<'_>, operations: &Value, unknown: &mut [
         let mut place = String::new();
         for step in &steps {
             if step.bytes().all(|byte| byte.is_ascii_digit()) {
-                place.push_str(&format!("[{step}]"));
+                place.extend(["[", step, "]"]);
             } else {
                 place.push_str(step);
             }

@@ -41,8 +41,9 @@ impl Behaviour for EndpointSlice {
         let generation = strategy("discovery.k8s.io", "endpointslices").generation;
         let next = generation.after_update(update.object, update.old);
         drop_topology(update.object, Some(update.old));
-        if next > 0 {
-            update.object["metadata"]["generation"] = next.into();
+        let metadata = update.object.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata.filter(|_| next > 0) {
+            metadata.insert("generation".to_owned(), next.into());
         }
     }
 

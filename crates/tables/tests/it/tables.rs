@@ -79,7 +79,7 @@ fn a_later_watch_frame_is_written_to_the_letter() {
         concat!(
             r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":null,"#,
             r#""rows":[{"cells":["a",1,"0s"],"object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","#,
-            r#""metadata":{"creationTimestamp":"1970-01-01T00:00:00Z","name":"a","resourceVersion":"7"}}}]}"#,
+            r#""metadata":{"name":"a","resourceVersion":"7","creationTimestamp":"1970-01-01T00:00:00Z"}}}]}"#,
             "\n"
         )
     );
