@@ -61,7 +61,7 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
             };
             let mut view = Shown::start(shown, &progress).await?;
             view.announce(&progress);
-            if page.is_in_terminal {
+            if page.tui {
                 view.show_in_terminal(signals.clone(), &progress)?;
             }
             Some(view)

@@ -4,8 +4,9 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::settings::{CommonArguments, PageSettings, Samples, Settings};
+use super::settings::{CommonArguments, Samples, Settings};
 use super::{any_command, session};
+use crate::shown::ViewArguments;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,20 +51,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_samples: bool,
 
-    /// Port of the page that shows what happens, on this machine only; 0 picks a free one.
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
-    port: u16,
-
-    /// Show it in this terminal, too: for who has no browser here, or likes k9s. ? lists the keys.
-    #[arg(long, conflicts_with = "no_view")]
-    tui: bool,
-
-    /// Let the page and the terminal edit, scale and delete objects in the cluster of --context, too. In a cluster of this process it always may.
-    #[arg(long, conflicts_with = "no_view")]
-    allow_writes: bool,
+    #[command(flatten)]
+    view: ViewArguments,
 
     /// Serve no page, and have the operator record nothing: for one that is built with a kubewright that has no --debug-trace-bytes.
-    #[arg(long, conflicts_with = "port")]
+    #[arg(long, conflicts_with_all = ["port", "tui", "allow_writes"])]
     no_view: bool,
 
     /// Run this command line instead of building the operator of a project, in any language: `go run ./cmd`. It gets a KUBECONFIG, and is started
@@ -94,11 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             Samples::IfAny
         },
         installs: true,
-        view: (!arguments.no_view).then_some(PageSettings {
-            port: arguments.port,
-            is_in_terminal: arguments.tui,
-            allow_writes: arguments.allow_writes,
-        }),
+        view: (!arguments.no_view).then_some(arguments.view),
     };
     match &arguments.command {
         Some(command) => any_command::run_to_end(&settings, command, &arguments.install),

@@ -7,6 +7,7 @@ use kubewright_controllers::Controllers;
 
 use crate::admission_arguments::AdmissionArguments;
 use crate::history_arguments::HistoryArguments;
+use crate::shown::ViewArguments;
 
 /// What a session does.
 pub(super) struct Settings<'a> {
@@ -18,18 +19,7 @@ pub(super) struct Settings<'a> {
     pub(super) samples: Samples,
     pub(super) installs: bool,
     /// The page that shows what happens, if it is served.
-    pub(super) view: Option<PageSettings>,
-}
-
-/// How the page is served.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PageSettings {
-    /// Its port; 0 picks a free one.
-    pub(super) port: u16,
-    /// Whether it is shown in the terminal, too.
-    pub(super) is_in_terminal: bool,
-    /// Whether it may change a cluster that is not in this process.
-    pub(super) allow_writes: bool,
+    pub(super) view: Option<ViewArguments>,
 }
 
 /// Whether the objects of `config/samples` are applied.

@@ -13,9 +13,9 @@ use kubewright_cluster::{Cluster, ConnectError, ServerAddress};
 use kubewright_runtime::flags::Environment;
 use tempfile::TempDir;
 
-use super::settings::{PageSettings, Settings};
+use super::settings::Settings;
 use crate::cluster_arguments::connect;
-use crate::shown::ShownCluster;
+use crate::shown::{ShownCluster, ViewArguments};
 
 /// Where the operator runs.
 pub(super) struct TargetCluster {
@@ -85,7 +85,7 @@ impl TargetCluster {
     }
 
     /// It, as a page shows it.
-    pub(super) fn shown(&self, settings: &Settings<'_>, page: PageSettings) -> ShownCluster {
+    pub(super) fn shown(&self, settings: &Settings<'_>, view: ViewArguments) -> ShownCluster {
         match self.server() {
             Some(server) => ShownCluster::Here {
                 server: server.clone(),
@@ -93,7 +93,7 @@ impl TargetCluster {
             },
             None => ShownCluster::Elsewhere {
                 client: self.cluster.client().clone(),
-                allow_writes: page.allow_writes,
+                allow_writes: view.allow_writes,
             },
         }
     }

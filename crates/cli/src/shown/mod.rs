@@ -1,5 +1,6 @@
 //! What a command shows of an operator and its cluster: the model that its sources write into, the page, and the view in the terminal.
 
+mod arguments;
 mod forks;
 
 use std::error::Error;
@@ -17,6 +18,7 @@ use kubewright_view::{
 };
 use tokio::task::JoinHandle;
 
+pub(crate) use arguments::ViewArguments;
 use forks::EmbeddedForks;
 
 /// As much is kept of what objects were.

@@ -14,7 +14,7 @@ use kubewright_system::signals::Signals;
 use kubewright_view::OperatorKinds;
 
 use crate::cluster_arguments::connect;
-use crate::shown::{Shown, ShownCluster, ShownOperator, ShownSettings};
+use crate::shown::{Shown, ShownCluster, ShownOperator, ShownSettings, ViewArguments};
 use forward::ForwardedPort;
 use workload::{Target, Workload};
 
@@ -47,17 +47,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
     namespace: String,
 
-    /// Port of the page that shows what happens, on this machine only; 0 picks a free one.
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
-    port: u16,
-
-    /// Show it in this terminal, too: for who has no browser here, or likes k9s. ? lists the keys.
-    #[arg(long)]
-    tui: bool,
-
-    /// Let the page and the terminal edit, scale and delete objects in the cluster.
-    #[arg(long)]
-    allow_writes: bool,
+    #[command(flatten)]
+    view: ViewArguments,
 
     #[command(flatten)]
     cluster: ClusterFlags,
@@ -95,11 +86,11 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         );
         let settings = ShownSettings {
             title: format!("kubewright watch {}", arguments.operator),
-            port: arguments.port,
+            port: arguments.view.port,
             operator: ShownOperator::At(Arc::new(operator)),
             cluster: ShownCluster::Elsewhere {
                 client: client.clone(),
-                allow_writes: arguments.allow_writes,
+                allow_writes: arguments.view.allow_writes,
             },
             explorations: None,
         };
@@ -114,7 +105,7 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     };
     shown.announce(&progress);
     progress.note("Ctrl-C ends this; the operator goes on");
-    if arguments.tui {
+    if arguments.view.tui {
         shown.show_in_terminal(signals.clone(), &progress)?;
     }
     signals.more_than(0).await;

@@ -146,7 +146,7 @@ impl Exporter {
             .drain(..self.waiting.len().min(self.settings.batch))
             .collect();
         let (count, client, timeout) = (batch.len(), self.client.clone(), self.settings.timeout);
-        let request = self.request(batch);
+        let request = self.request(&batch);
         Box::pin(async move {
             let sent = async {
                 let request = request.map_err(|error| error.to_string())?;
@@ -169,7 +169,7 @@ impl Exporter {
         })
     }
 
-    fn request(&self, spans: Vec<Value>) -> Result<Request<Body>, http::Error> {
+    fn request(&self, spans: &[Value]) -> Result<Request<Body>, http::Error> {
         let scope = json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") });
         let body = json!({
             "resourceSpans": [{

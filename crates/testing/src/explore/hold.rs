@@ -63,11 +63,11 @@ impl Run<'_> {
     /// What an object owns, with the uids.
     fn owned_by(&self, owner: &Value) -> BTreeMap<ObjectName, Value> {
         let objects = self.cluster.objects().iter();
-        let owned = objects.filter(|(_, object)| {
+        let dependents = objects.filter(|(_, object)| {
             let references = object["metadata"]["ownerReferences"].as_array();
             references.is_some_and(|references| references.iter().any(|reference| reference["uid"] == *owner))
         });
-        owned
+        dependents
             .map(|(name, object)| (name.clone(), object["metadata"]["uid"].clone()))
             .collect()
     }

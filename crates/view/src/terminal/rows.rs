@@ -146,9 +146,10 @@ pub(super) fn printable(text: &str) -> String {
 }
 
 fn missing(state: &State) -> Vec<Row> {
-    match state.is_gone() {
-        true => vec![said(Standing::Busy, "it is not kept any more")],
-        false => Vec::new(),
+    if state.is_gone() {
+        vec![said(Standing::Busy, "it is not kept any more")]
+    } else {
+        Vec::new()
     }
 }
 
@@ -199,9 +200,8 @@ fn reconcile(state: &State, id: &str) -> Vec<Row> {
         let writer = woken["writer"].as_str().map(|id| Screen::Reconcile(id.to_owned()));
         rows.push(Row::Text(line, writer));
     }
-    match whole["wokenByMore"].as_u64() {
-        Some(more @ 1..) => rows.push(text(&format!("  and {more} more"))),
-        _ => {}
+    if let Some(more @ 1..) = whole["wokenByMore"].as_u64() {
+        rows.push(text(&format!("  and {more} more")));
     }
     rows.extend(head("What it did"));
     let steps = whole["steps"].as_array().into_iter().flatten();

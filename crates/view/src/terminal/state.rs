@@ -270,13 +270,13 @@ impl State {
                     self.mode = Mode::Scale { name, typed };
                     None
                 }
-                Typed::Entered(typed) => match typed.parse() {
-                    Ok(replicas) => Some(Effect::Scale { name, replicas }),
-                    Err(_) => {
+                Typed::Entered(typed) => {
+                    let replicas = typed.parse().ok();
+                    if replicas.is_none() {
                         self.message = Some((format!("{typed:?} is no number of replicas"), Standing::Bad));
-                        None
                     }
-                },
+                    replicas.map(|replicas| Effect::Scale { name, replicas })
+                }
                 Typed::Left => None,
             },
         }
@@ -425,8 +425,7 @@ impl State {
             _ => None,
         };
         let uid = match self.rows.get(self.view().cursor) {
-            Some(Row::Object { uid, .. }) => Some(uid),
-            Some(Row::Text(_, Some(Screen::Describe(uid)))) => Some(uid),
+            Some(Row::Object { uid, .. } | Row::Text(_, Some(Screen::Describe(uid)))) => Some(uid),
             Some(Row::Warning(id)) => self.mirror.warnings.get(id).and_then(|warning| warning.uid.as_ref()),
             _ => of_screen,
         };

@@ -170,7 +170,7 @@ async fn show(
     };
     let mut view = Shown::start(shown, progress).await?;
     view.announce(progress);
-    if page.is_in_terminal {
+    if page.tui {
         view.show_in_terminal(signals.clone(), progress)?;
     }
     Ok(Some((view, debug)))
