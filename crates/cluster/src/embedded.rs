@@ -56,12 +56,7 @@ impl Embedded {
         controllers: &Controllers,
         progress: &Progress,
     ) -> Result<Self, Box<dyn Error>> {
-        let manager = if controllers.is_empty() {
-            None
-        } else {
-            Some(controllers.manager()?)
-        };
-        Self::serve(port, chosen, options, manager, progress).await
+        Self::serve(new_server(options), port, chosen, manager_of(controllers)?, progress).await
     }
 
     /// As [`start`](Self::start) with default options, with a manager of controllers that the caller has made and can inspect.
@@ -71,18 +66,7 @@ impl Embedded {
         controllers: Option<Manager>,
         progress: &Progress,
     ) -> Result<Self, Box<dyn Error>> {
-        Self::serve(port, chosen, Options::new(), controllers, progress).await
-    }
-
-    async fn serve(
-        port: u16,
-        chosen: Option<&Path>,
-        options: Options,
-        controllers: Option<Manager>,
-        progress: &Progress,
-    ) -> Result<Self, Box<dyn Error>> {
-        let server = ApiServer::new(options.aggregated_roles(true));
-        Self::serve_server(server, port, chosen, controllers, progress).await
+        Self::serve(new_server(Options::new()), port, chosen, controllers, progress).await
     }
 
     /// Serves another cluster, such as a fork, on a free port. Controllers, if any are wanted, run beside it.
@@ -91,15 +75,10 @@ impl Embedded {
         controllers: &Controllers,
         progress: &Progress,
     ) -> Result<Self, Box<dyn Error>> {
-        let manager = if controllers.is_empty() {
-            None
-        } else {
-            Some(controllers.manager()?)
-        };
-        Self::serve_server(server, 0, None, manager, progress).await
+        Self::serve(server, 0, None, manager_of(controllers)?, progress).await
     }
 
-    async fn serve_server(
+    async fn serve(
         server: ApiServer,
         port: u16,
         chosen: Option<&Path>,
@@ -204,6 +183,19 @@ impl Embedded {
         }
         self.listener.shutdown().await;
     }
+}
+
+fn new_server(options: Options) -> ApiServer {
+    ApiServer::new(options.aggregated_roles(true))
+}
+
+/// A manager of the controllers, if any are wanted.
+fn manager_of(controllers: &Controllers) -> Result<Option<Manager>, Box<dyn Error>> {
+    Ok(if controllers.is_empty() {
+        None
+    } else {
+        Some(controllers.manager()?)
+    })
 }
 
 /// Runs controllers until they are stopped.
