@@ -357,7 +357,9 @@ fn problem(chapter: &Chapter, target: &str, known: &BTreeMap<String, BTreeSet<St
         }
     };
     let Some(anchors) = known.get(&name) else {
-        return Some(format!("there is no {name}"));
+        // Pictures are no chapters.
+        let is_picture = name.ends_with(".png") && root().join("src").join(&name).is_file();
+        return (!is_picture).then(|| format!("there is no {name}"));
     };
     match anchor {
         Some(anchor) if !anchors.contains(anchor) => {

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kubewright::serde_json::{self, Value, json};
+use kubewright::serde_json::{Value, json};
+use kubewright::strict::from_json;
 use kubewright::testing::explore::{Class, External, explore_with};
 use stream_consumer::api::v1::Consumer;
 use stream_consumer::broker::{MemoryBroker, Topic};
@@ -22,7 +23,7 @@ impl External for FakeBroker {
     }
 
     fn restore(&self, snapshot: &Value) {
-        let topics: BTreeMap<String, Topic> = serde_json::from_value(snapshot.clone()).expect("topics by their names");
+        let topics: BTreeMap<String, Topic> = from_json(snapshot.clone()).expect("topics by their names");
         self.0.set_topics(topics);
     }
 }

@@ -5,8 +5,12 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry, fmt};
 
+use super::environment::Environment;
 use super::parse::{Flags, LogFormat};
 use crate::trace::LogLayer;
+
+/// The variables that name a collector of spans.
+const COLLECTORS: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
 
 /// Why nothing is logged.
 #[derive(Debug, thiserror::Error)]
@@ -47,14 +51,16 @@ impl Flags {
             LogFormat::Text => fmt::layer().with_ansi(false).with_writer(writer).boxed(),
         };
         // What is logged in a reconcile belongs to its trace, whatever level is printed.
-        #[cfg(feature = "otlp")]
-        let is_exported = crate::otlp::is_wanted();
-        #[cfg(not(feature = "otlp"))]
-        let is_exported = false;
+        let is_exported = cfg!(feature = "otlp") && names_a_collector(&Environment::system());
         let is_traced = self.debug_trace_bytes > 0 || is_exported;
         let traced = is_traced.then(|| LogLayer::new().with_filter(LevelFilter::DEBUG));
         Ok(Registry::default().with(lines.with_filter(targets)).with(traced))
     }
+}
+
+/// Whether spans may be exported, so that log lines are wanted in the trace.
+fn names_a_collector(environment: &Environment) -> bool {
+    COLLECTORS.iter().any(|name| environment.variable(name).is_some())
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! programs that run a [`Manager`](crate::manager::Manager) of their own. The exporter is a reader of the trace like any other: what it cannot send in time
 //! is dropped and counted, and the operator waits for nothing.
 
-mod context;
 mod settings;
 mod spans;
 
@@ -20,7 +19,6 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-pub(crate) use context::TraceContext;
 pub use settings::{ExportError, ExportSettings};
 
 use crate::stop::Stop;
@@ -37,12 +35,6 @@ const TOLD_EVERY: Duration = Duration::from_mins(1);
 
 /// As many bytes does a trace keep that is on only to be exported.
 pub(crate) const TRACE_BYTES: usize = 8 << 20;
-
-/// Whether the environment of this process asks for an export.
-pub(crate) fn is_wanted() -> bool {
-    let settings = ExportSettings::from_environment(&crate::flags::Environment::system(), "");
-    matches!(settings, Ok(Some(_)))
-}
 
 /// Sends the spans of a trace to a collector.
 pub struct Exporter {

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::context::TraceContext;
-use crate::trace::{ApiCall, Cause, LogLine, Outcome, ReconcileId, TraceEvent, TraceRecord};
+use crate::trace::{ApiCall, Cause, LogLine, Outcome, ReconcileId, TraceContext, TraceEvent, TraceRecord};
 
 /// As many causes of a reconcile are kept, requests are child spans, and log lines are events; more are counted.
 const MOST_CAUSES: usize = 32;

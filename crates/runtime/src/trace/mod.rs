@@ -8,6 +8,8 @@
 //! A trace keeps as many bytes as it was given and forgets the oldest records. The contents of Secrets and tokens never enter it.
 
 mod change;
+#[cfg(feature = "otlp")]
+mod context;
 mod follow;
 #[cfg(feature = "log")]
 mod logs;
@@ -36,6 +38,8 @@ pub use record::{
 };
 pub use scope::ReconcileId;
 
+#[cfg(feature = "otlp")]
+pub(crate) use context::TraceContext;
 pub(crate) use redact::{changes, is_confidential, redact_words, sent};
 pub(crate) use requests::{TracedByClient, traced};
 pub(crate) use scope::{in_reconcile, with_context};
@@ -82,7 +86,7 @@ struct Shared {
     server: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
     /// What the ids of spans are made of, once they are exported.
     #[cfg(feature = "otlp")]
-    context: std::sync::OnceLock<crate::otlp::TraceContext>,
+    context: std::sync::OnceLock<TraceContext>,
 }
 
 impl Trace {
@@ -175,8 +179,8 @@ impl Trace {
 
     /// What the ids of its spans are made of. From now on requests of reconciles carry them.
     #[cfg(feature = "otlp")]
-    pub(crate) fn export_context(&self) -> crate::otlp::TraceContext {
-        let new = || crate::otlp::TraceContext::of(&crate::random::Random::from_entropy());
+    pub(crate) fn export_context(&self) -> TraceContext {
+        let new = || TraceContext::of(&crate::random::Random::from_entropy());
         self.0
             .as_ref()
             .map_or_else(new, |shared| *shared.context.get_or_init(new))

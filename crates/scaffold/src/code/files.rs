@@ -149,7 +149,7 @@ fn port_name(kind: &str) -> String {
 /// The webhooks of a kind.
 pub(super) fn webhook(project: &Project, resource: &Resource) -> String {
     let kind = &resource.kind;
-    let one = names::one_of(kind);
+    let one = project.one_of(kind);
     let doc = match (resource.defaults(), resource.validates(), resource.converts()) {
         (true, true, _) => format!("What {one} is given before it is stored, and what it must be."),
         (true, false, _) => format!("What {one} is given before it is stored."),
@@ -377,7 +377,7 @@ pub(super) fn conversion_test(project: &Project, resource: &Resource) -> String 
     let mut text = format!(
         "{}//! Nothing gets lost between the versions of {}.\n\n{}\n",
         header(project),
-        names::one_of(kind),
+        project.one_of(kind),
         rust::imports(imports)
     );
     for spoke in project.spokes_of(resource) {
@@ -419,7 +419,7 @@ fn of_project(project: &Project) -> TemplateValues {
 fn of_kind(project: &Project, resource: &Resource) -> TemplateValues {
     of_project(project)
         .text("kind", &resource.kind)
-        .text("a_kind", names::one_of(&resource.kind))
+        .text("a_kind", project.one_of(&resource.kind))
         .text("module", resource.module())
         .text("lowercase", resource.lowercase())
         .text("group", resource.api_group())

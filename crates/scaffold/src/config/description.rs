@@ -9,7 +9,7 @@ use kubewright_description::{
 };
 use serde_json::{Value, json};
 
-use crate::{Project, Resource, names};
+use crate::{Project, Resource};
 
 /// The description of a project.
 pub(super) fn describe(project: &Project) -> Description {
@@ -93,7 +93,7 @@ fn spec(project: &Project, resource: &Resource) -> Value {
             properties
         }
     };
-    let description = format!("What {} asks for.", names::one_of(&resource.kind));
+    let description = format!("What {} asks for.", project.one_of(&resource.kind));
     json!({ "description": description, "type": "object", "properties": properties })
 }
 
@@ -102,7 +102,7 @@ fn status(project: &Project, resource: &Resource) -> Value {
         None => "How it stands: `Available`, and what else you add.",
         Some(_) => "`Available`: as many pods run as were asked for.",
     };
-    let description = format!("What is observed of {}.", names::one_of(&resource.kind));
+    let description = format!("What is observed of {}.", project.one_of(&resource.kind));
     json!({ "description": description, "type": "object", "properties": { "conditions": conditions_of(conditions) } })
 }
 

@@ -177,6 +177,15 @@ impl Project {
         self.settings().templates.unwrap_or(1)
     }
 
+    /// A kind as the documentation of its generation names one of it: the first had one article for all.
+    pub(crate) fn one_of(&self, kind: &str) -> String {
+        if self.templates() == 1 {
+            format!("a `{kind}`")
+        } else {
+            names::one_of(kind)
+        }
+    }
+
     /// The template of its generation.
     pub(crate) fn template<'a>(&self, first: &'a str, current: &'a str) -> &'a str {
         if self.templates() == 1 { first } else { current }

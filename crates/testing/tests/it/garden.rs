@@ -48,6 +48,10 @@ impl Reconciler for Gardener {
         let Some(garden) = self.client.get_opt::<Garden>(&request).await? else {
             return Ok(Action::done());
         };
+        // What is being deleted gets nothing new: its plants may be gone before it.
+        if garden.metadata.deletion_timestamp.is_some() {
+            return Ok(Action::done());
+        }
         if garden.spec.plants > 100 {
             return Err(Failure::message("the beds are full"));
         }

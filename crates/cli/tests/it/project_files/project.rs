@@ -223,14 +223,14 @@ fn the_program_is_built_with_cargo_whose_words_are_passed_on() {
     );
     // What cargo says comes as it is, what the compiler says in messages.
     let message = json!({
-        "reason": "compiler-message", "message": { "level": "error", "rendered": "error[E0425]: cannot find value\n" },
+        "reason": "compiler-message", "message": { "level": "error", "rendered": "error[E0425]: cannot find value" },
     });
     let script = format!("echo 'error: no such crate' >&2; echo '{message}'; exit 101");
     project.script("bin/cargo", &script);
     let outcome = build(&project).failed();
     for words in [
         "error: no such crate",
-        "error[E0425]: cannot find value\n",
+        "error[E0425]: cannot find value",
         "does not build",
     ] {
         assert!(outcome.err.contains(words), "{}", outcome.err);

@@ -1,13 +1,13 @@
-//! Which trace and span a reconcile is, so that everybody who knows its number can say it.
+//! Which trace and span a reconcile is for a collector (W3C), so that everybody who knows its number can say it.
 
+use super::ReconcileId;
 use crate::random::Random;
-use crate::trace::ReconcileId;
 
 /// What the ids of a process are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TraceContext {
     /// Another for each process.
-    pub(super) process: u64,
+    pub(crate) process: u64,
 }
 
 impl TraceContext {
@@ -19,17 +19,17 @@ impl TraceContext {
     }
 
     /// The trace of a reconcile: each is one of its own, and links lead from one to another.
-    pub(super) fn trace_id(self, reconcile: ReconcileId) -> String {
+    pub(crate) fn trace_id(self, reconcile: ReconcileId) -> String {
         format!("{:016x}{:016x}", self.process | 1, reconcile.number())
     }
 
     /// The span of a reconcile.
-    pub(super) fn span_id(self, reconcile: ReconcileId) -> String {
+    pub(crate) fn span_id(self, reconcile: ReconcileId) -> String {
         self.child_id(reconcile, 0)
     }
 
     /// The span of something that a reconcile did.
-    pub(super) fn child_id(self, reconcile: ReconcileId, child: u64) -> String {
+    pub(crate) fn child_id(self, reconcile: ReconcileId, child: u64) -> String {
         // Never zero, which means that there is none.
         format!(
             "{:016x}",
