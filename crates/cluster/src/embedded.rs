@@ -56,7 +56,8 @@ impl Embedded {
         controllers: &Controllers,
         progress: &Progress,
     ) -> Result<Self, Box<dyn Error>> {
-        Self::serve(new_server(options), port, chosen, manager_of(controllers)?, progress).await
+        let manager = manager_of(controllers)?;
+        Self::serve(new_server(options), port, chosen, manager, progress).await
     }
 
     /// As [`start`](Self::start) with default options, with a manager of controllers that the caller has made and can inspect.
@@ -75,7 +76,8 @@ impl Embedded {
         controllers: &Controllers,
         progress: &Progress,
     ) -> Result<Self, Box<dyn Error>> {
-        Self::serve(server, 0, None, manager_of(controllers)?, progress).await
+        let manager = manager_of(controllers)?;
+        Self::serve(server, 0, None, manager, progress).await
     }
 
     async fn serve(
