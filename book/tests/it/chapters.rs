@@ -358,7 +358,8 @@ fn problem(chapter: &Chapter, target: &str, known: &BTreeMap<String, BTreeSet<St
     };
     let Some(anchors) = known.get(&name) else {
         // Pictures are no chapters.
-        let is_picture = name.ends_with(".png") && root().join("src").join(&name).is_file();
+        let picture = root().join("src").join(&name);
+        let is_picture = picture.extension().is_some_and(|end| end == "png") && picture.is_file();
         return (!is_picture).then(|| format!("there is no {name}"));
     };
     match anchor {
