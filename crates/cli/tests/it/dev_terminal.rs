@@ -236,7 +236,8 @@ fn the_view_is_in_the_terminal_and_leaves_it_as_it_was() {
     let project = TestProject::real();
     // Ports of its own: tests beside this one start operators, too, which look for free ones at the same time.
     let webhooks = format!("--webhook-port={}", kubewright_test_support::free_port());
-    let arguments = ["dev", "--tui", "--", "--health-probe-bind-address=0", &webhooks];
+    let probes = format!("--health-probe-bind-address=:{}", kubewright_test_support::free_port());
+    let arguments = ["dev", "--tui", "--", &probes, &webhooks];
     let mut seat = Seat::start(&project.command(None, &arguments));
     // The tree, while the operator is built and once it runs.
     seat.sees("kubewright dev · the operator runs since ");
