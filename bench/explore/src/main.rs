@@ -2,8 +2,10 @@
 //!
 //! `cargo run --profile dist -p kubewright-bench-explore`
 
+mod envtest;
 mod scenario;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -30,6 +32,12 @@ struct Arguments {
     /// How many threads run scenarios at the same time.
     #[arg(long, default_value_t = 2)]
     threads: usize,
+    /// How many runs there are by Go's envtest on the real etcd and kube-apiserver. They need Go.
+    #[arg(long, default_value_t = 0)]
+    envtest: usize,
+    /// The folder with etcd and kube-apiserver.
+    #[arg(long, default_value = "target/upstream")]
+    assets: PathBuf,
 }
 
 /// What was measured of a scenario.
@@ -77,6 +85,16 @@ fn bench(arguments: &Arguments) -> Result<(), Failure> {
             megabytes(measured.memory_after_few),
             megabytes(measured.memory_after_many),
         );
+    }
+    if arguments.envtest > 0 {
+        let took = envtest::measure(&arguments.assets, arguments.envtest)?;
+        let median = took.get(took.len() / 2).ok_or("envtest's peer measured nothing")?;
+        let rate = 1.0 / median.as_secs_f64();
+        println!(
+            "| envtest on the real pair: create, scale | {} | {rate:.2} | | | |",
+            took.len()
+        );
+        println!("\nthe median of a run by envtest: {:.2} s", median.as_secs_f64());
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! Wall-clock time that follows tokio's clock, so that a paused runtime is a virtual clock.
 
-use jiff::Timestamp;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 /// A wall clock that tokio's clock drives.
@@ -20,6 +22,8 @@ use tokio::time::Instant;
 pub struct Clock {
     epoch: Timestamp,
     started: Instant,
+    /// By how much it is off, from a time on.
+    jump: Option<(Instant, SignedDuration)>,
 }
 
 impl Clock {
@@ -28,6 +32,17 @@ impl Clock {
         Clock {
             epoch,
             started: Instant::now(),
+            jump: None,
+        }
+    }
+
+    /// The same clock, which is set forward or back by so much after a while, as one that somebody corrects. A second jump replaces
+    /// the first.
+    #[must_use]
+    pub fn jumping(self, after: Duration, by: SignedDuration) -> Self {
+        Clock {
+            jump: Some((Instant::now() + after, by)),
+            ..self
         }
     }
 
@@ -38,9 +53,14 @@ impl Clock {
 
     /// The current time.
     pub fn now(&self) -> Timestamp {
-        self.epoch
+        let right = self
+            .epoch
             .saturating_add(self.started.elapsed())
-            .unwrap_or(Timestamp::MAX)
+            .unwrap_or(Timestamp::MAX);
+        match self.jump {
+            Some((at, by)) if Instant::now() >= at => right.checked_add(by).unwrap_or(right),
+            _ => right,
+        }
     }
 
     /// The current time as [`stamp`] writes it.
@@ -56,8 +76,6 @@ pub fn stamp(time: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -65,5 +83,14 @@ mod tests {
         let clock = Clock::starting_at(Timestamp::UNIX_EPOCH);
         tokio::time::sleep(Duration::from_hours(1)).await;
         assert_eq!(clock.stamp(), "1970-01-01T01:00:00Z");
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_jumps_is_right_until_then() {
+        let clock =
+            Clock::starting_at(Timestamp::UNIX_EPOCH).jumping(Duration::from_secs(30), -SignedDuration::from_secs(20));
+        tokio::time::sleep(Duration::from_secs(29)).await;
+        assert_eq!(clock.stamp(), "1970-01-01T00:00:29Z");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(clock.stamp(), "1970-01-01T00:00:10Z");
     }
 }

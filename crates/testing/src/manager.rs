@@ -40,6 +40,8 @@ pub(crate) struct RunningManager {
     pub(crate) client: Client,
     pub(crate) stats: Vec<(String, ControllerStats)>,
     pub(crate) registry: Registry,
+    /// Whether it has webhooks, for admission or for conversion.
+    pub(crate) has_webhooks: bool,
     page: DebugPage,
     trace: Trace,
     _extension: Option<RunningExtension>,
@@ -143,6 +145,7 @@ impl RunningManager {
             client,
             stats,
             registry,
+            has_webhooks,
             page,
             trace: (*trace).clone(),
             _extension: extension,

@@ -8,7 +8,7 @@ use broken_operators::{
     old_transition, remembers, retries_blindly, status_first, sticks, swallows, sweeps, takes_over, touches,
     trusts_clock, unobserved, unwraps,
 };
-use kubewright::k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kubewright::prelude::*;
 use kubewright::testing::explore::{Class, Exploration, explore};
 use kubewright::testing::{ControllerName, Controllers};
@@ -65,6 +65,22 @@ async fn a_name_that_is_written_down_too_late_leaks_an_object() {
     )
     .await;
     passes(scenario(generated_name::fixed), Class::Crash).await;
+}
+
+/// Without the right to write the name down, each Service wakes the reconcile that makes the next one.
+#[kubewright::test]
+async fn what_makes_more_and_more_is_stopped_soon() {
+    let report = scenario(generated_name::broken)
+        .classes([Class::Rights])
+        .invariant("hardly more than a hundred Services", |cluster| {
+            cluster.list::<Service>().len() <= 110
+        })
+        .try_run()
+        .await
+        .expect_err("the mistake is not found")
+        .text();
+    assert!(report.contains("writes on and on"), "{report}");
+    assert!(!report.contains("invariant broken"), "{report}");
 }
 
 #[kubewright::test]

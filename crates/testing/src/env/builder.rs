@@ -183,6 +183,12 @@ impl Builder {
         self
     }
 
+    /// A smaller budget of writes, if that is smaller.
+    pub(crate) fn write_budget_at_most(mut self, writes: u64) -> Self {
+        self.write_budget = self.write_budget.min(writes);
+        self
+    }
+
     /// Lets the test go on when the manager is refused something by its role. Default: the test fails.
     pub fn tolerate_refusals(mut self) -> Self {
         self.refusals_fail = false;

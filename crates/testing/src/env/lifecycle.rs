@@ -79,12 +79,6 @@ impl TestEnv {
         is_there
     }
 
-    /// Whether the operator has webhooks.
-    pub(crate) fn has_webhooks(&self) -> bool {
-        let operator = self.operator.as_ref();
-        operator.is_some_and(|operator| !operator.describe().webhooks.is_empty())
-    }
-
     async fn new_manager(&self) -> Result<RunningManager, Error> {
         let (Some(operator), Some(installation)) = (&self.operator, &self.installation) else {
             return Err(Error::NoManager);

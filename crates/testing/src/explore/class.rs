@@ -10,7 +10,7 @@ pub enum Class {
     Restart,
     /// The process ends before or after a write, and starts again; or another replica takes over.
     Crash,
-    /// A write is answered with 409, 429, 500 or 503, its answer gets lost, it does not arrive, or arrives late.
+    /// A write is answered with 409, 429, 500 or 503, its answer gets lost, it does not arrive, gets no answer at all, or arrives late.
     Requests,
     /// All watches end at a write, with and without 410 Gone.
     Watches,
@@ -20,7 +20,7 @@ pub enum Class {
     Rights,
     /// The operator's own webhooks are down or slow, for a while.
     Webhooks,
-    /// The clock of the operator's machine is an hour ahead or behind.
+    /// The clock of the operator's machine is an hour ahead or behind, or jumps by that much.
     Clock,
     /// Somebody else deletes or edits what the operator made, owns an object of the name that it wants, deletes what it works for, or
     /// keeps that with a finalizer while it is deleted; a node fails and comes back.

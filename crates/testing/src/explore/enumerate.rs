@@ -12,7 +12,7 @@ use super::world;
 use crate::traffic::{Lag, Lateness, Strike, WebhookTrouble, WriteAddress};
 
 /// What may happen to a write, the likeliest first.
-const STRIKES: [Strike; 13] = [
+const STRIKES: [Strike; 14] = [
     Strike::CrashAfter,
     Strike::CrashBefore,
     Strike::TakeOverBlind,
@@ -23,6 +23,7 @@ const STRIKES: [Strike; 13] = [
     Strike::Unreachable,
     Strike::Answer(429),
     Strike::Answer(503),
+    Strike::TimeOut,
     Strike::Delay(DELAY),
     Strike::DropWatches,
     Strike::ExpireWatches,
@@ -54,6 +55,8 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
         }
         rights.insert(write.address.right());
     }
+    let reads = run.reads.iter().filter(|(at, _)| *at == step);
+    rights.extend(reads.map(|(_, right)| right.clone()));
     plans.extend(rights.into_iter().map(|right| plan(Disturbance::Forbid(right))));
     plans.extend(Skew::ALL.into_iter().map(|skew| plan(Disturbance::Clock(skew))));
     plans.extend(

@@ -130,7 +130,7 @@ impl Exploration {
     }
 
     /// Lets a difference pass. `difference` is its name in the report, as `missing secrets/token`; a name that ends with `*` stands for
-    /// all that begin so. An accepted difference that no run shows any more is told on stderr.
+    /// all that begin so. An accepted difference that no run shows any more is told on stderr and in the summary.
     pub fn accept(mut self, difference: impl Into<String>, reason: impl Into<String>) -> Self {
         self.accepted.push((difference.into(), reason.into()));
         self
@@ -236,7 +236,11 @@ impl Exploration {
                 parted.join("\n  ")
             )));
         }
-        let (mut findings, accepted) = self.sift(std::mem::take(&mut found.findings));
+        let Sifted {
+            mut findings,
+            accepted,
+            disappeared,
+        } = self.sift(std::mem::take(&mut found.findings));
         let summary = Summary {
             runs: found.runs.clone(),
             unreached: found.unreached,
@@ -248,6 +252,7 @@ impl Exploration {
             },
             seed: self.scenario.seed,
             accepted,
+            disappeared,
         };
         if self.replay.is_none() {
             for finding in findings.iter_mut().take(report::MOST_FINDINGS) {
@@ -312,18 +317,18 @@ impl Exploration {
         Ok(found)
     }
 
-    /// The findings that nobody accepted, and what was accepted.
-    fn sift(&self, findings: Vec<Finding>) -> (Vec<Finding>, Vec<String>) {
+    fn sift(&self, findings: Vec<Finding>) -> Sifted {
         let is = |pattern: &str, name: &str| match pattern.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix) || name == pattern,
             None => name == pattern,
         };
-        let mut accepted = Vec::new();
+        let (mut accepted, mut disappeared) = (Vec::new(), Vec::new());
         for (pattern, reason) in &self.accepted {
             if findings.iter().any(|finding| is(pattern, &finding.difference.name)) {
                 accepted.push(format!("{pattern}: {reason}"));
             } else if self.replay.is_none() {
                 eprintln!("explore: nothing shows {pattern:?} any more, which is accepted: {reason}");
+                disappeared.push(format!("{pattern}: {reason}"));
             }
         }
         let is_accepted = |finding: &Finding| {
@@ -331,11 +336,21 @@ impl Exploration {
                 .iter()
                 .any(|(pattern, _)| is(pattern, &finding.difference.name))
         };
-        (
-            findings.into_iter().filter(|finding| !is_accepted(finding)).collect(),
+        Sifted {
+            findings: findings.into_iter().filter(|finding| !is_accepted(finding)).collect(),
             accepted,
-        )
+            disappeared,
+        }
     }
+}
+
+/// Findings, and what was accepted.
+struct Sifted {
+    /// Those that nobody accepted.
+    findings: Vec<Finding>,
+    accepted: Vec<String>,
+    /// What is accepted and nothing shows.
+    disappeared: Vec<String>,
 }
 
 impl std::fmt::Debug for Exploration {

@@ -14,7 +14,7 @@ use super::cluster::{Cluster, Followed};
 use super::compare::Difference;
 use super::plan::ObjectName;
 use super::rest::WriteCounts;
-use crate::traffic::JournaledWrite;
+use crate::traffic::{JournaledWrite, Right};
 
 /// The cluster after a step, when it had settled.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,8 @@ pub(super) struct Observation {
     pub(super) boundaries: Vec<Boundary>,
     pub(super) first: usize,
     pub(super) writes: Vec<JournaledWrite>,
+    /// The rights that reads of the server needed, with their steps.
+    pub(super) reads: BTreeSet<(usize, Right)>,
     /// The changes of all objects, whoever made them, in order.
     pub(super) changes: Vec<ClusterChange>,
     /// What the operator did, in order.

@@ -37,6 +37,7 @@ impl Ended<'_> {
             "summary": self.summary.to_string(),
             "report": self.report,
             "accepted": self.summary.accepted,
+            "disappeared": self.summary.disappeared,
             "findings": self.findings.iter().map(|finding| self.finding(finding)).collect::<Vec<_>>(),
             "tried": self.search.tried.iter().map(tried).collect::<Vec<_>>(),
         })

@@ -198,6 +198,7 @@ mod tests {
             beyond: 0,
             seed: 0,
             accepted: Vec::new(),
+            disappeared: Vec::new(),
         };
         let ended = Ended {
             name: hostile,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kubewright_runtime::clock::Clock;
 
 use super::class::Class;
 use super::spec_edit::SpecEdit;
@@ -15,6 +16,8 @@ pub(super) const DELAY: Duration = Duration::from_secs(5);
 
 /// How far a clock is off.
 const HOUR: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+/// When a clock jumps: while the cluster rests after the first step.
+const JUMP: Duration = Duration::from_secs(30);
 
 /// What a run does that the reference does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,30 +82,38 @@ impl Propagation {
     }
 }
 
-/// How far a clock is off.
+/// How a clock is off by an hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Skew {
     Ahead,
     Behind,
+    /// It is right, and after half a minute it is ahead.
+    JumpsAhead,
+    /// It is right, and after half a minute it is behind.
+    JumpsBack,
 }
 
 impl Skew {
-    pub(super) const ALL: [Skew; 2] = [Skew::Ahead, Skew::Behind];
+    pub(super) const ALL: [Skew; 4] = [Skew::Ahead, Skew::Behind, Skew::JumpsAhead, Skew::JumpsBack];
 
     fn words(self) -> &'static str {
         match self {
             Skew::Ahead => "clock an hour ahead",
             Skew::Behind => "clock an hour behind",
+            Skew::JumpsAhead => "clock jumps ahead",
+            Skew::JumpsBack => "clock jumps back",
         }
     }
 
-    /// The time that such a clock shows.
-    pub(super) fn of(self, now: Timestamp) -> Timestamp {
-        let shown = match self {
-            Skew::Ahead => now.checked_add(HOUR),
-            Skew::Behind => now.checked_sub(HOUR),
-        };
-        shown.unwrap_or(now)
+    /// Such a clock, where it is really `now`.
+    pub(super) fn clock(self, now: Timestamp) -> Clock {
+        let right = Clock::starting_at(now);
+        match self {
+            Skew::Ahead => right.jumping(Duration::ZERO, HOUR),
+            Skew::Behind => right.jumping(Duration::ZERO, -HOUR),
+            Skew::JumpsAhead => right.jumping(JUMP, HOUR),
+            Skew::JumpsBack => right.jumping(JUMP, -HOUR),
+        }
     }
 }
 
@@ -204,9 +215,13 @@ impl Plan {
         first.into_iter().chain(second).collect()
     }
 
-    /// Whether reads may time out that wait for what was written before.
+    /// Whether reads may time out that wait for what was written before, or for a list that is refused.
     pub(super) fn makes_reads_late(&self) -> bool {
-        self.class() == Class::Staleness || matches!(self.disturbance, Disturbance::Write(Strike::TakeOverBlind, _))
+        match &self.disturbance {
+            Disturbance::Write(Strike::TakeOverBlind, _) => true,
+            Disturbance::Forbid(right) => right.is_to_read(),
+            _ => self.class() == Class::Staleness,
+        }
     }
 
     /// What is late.
@@ -259,6 +274,7 @@ fn write_strike(f: &mut fmt::Formatter<'_>, strike: Strike, at: &WriteAddress) -
         Strike::Answer(code) => write!(f, "answer {code} to {at}"),
         Strike::LoseAnswer => write!(f, "lose the answer to {at}"),
         Strike::Unreachable => write!(f, "no connection for {at}"),
+        Strike::TimeOut => write!(f, "no answer to {at}"),
         Strike::Delay(_) => write!(f, "delay {at}"),
         Strike::DropWatches => write!(f, "drop watches at {at}"),
         Strike::ExpireWatches => write!(f, "expire watches at {at}"),
@@ -373,6 +389,7 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
         ("webhooks down at ", Strike::Webhooks(WebhookTrouble::Down)),
         ("webhooks slow at ", Strike::Webhooks(WebhookTrouble::Slow)),
         ("no connection for ", Strike::Unreachable),
+        ("no answer to ", Strike::TimeOut),
         ("delay ", Strike::Delay(DELAY)),
         ("drop watches at ", Strike::DropWatches),
         ("expire watches at ", Strike::ExpireWatches),
@@ -425,6 +442,7 @@ mod tests {
             "answer 409 to update configmaps/x #1 in step two words",
             "lose the answer to create services/web-* #1 in step create",
             "no connection for delete pods/other:a #1 in step create",
+            "no answer to delete pods/other:a #1 in step create",
             "delay create configmaps/x #1 in step create",
             "drop watches at create configmaps/x #1 in step create",
             "expire watches at create configmaps/x #1 in step create",
@@ -432,7 +450,10 @@ mod tests {
             "delete owners in the foreground after create configmaps/x #1 in step create",
             "delete owners without dependents after create configmaps/x #1 in step create",
             "forbid update apps.example.com/status in step create",
+            "forbid list configmaps in step create",
             "clock an hour ahead in step create",
+            "clock jumps ahead in step create",
+            "clock jumps back in step create",
             "take over after create configmaps/x #1 in step create",
             "take over blindly after create configmaps/x #1 in step create",
             "webhooks down at create configmaps/x #1 in step create",

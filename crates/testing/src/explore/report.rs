@@ -18,6 +18,8 @@ pub struct Summary {
     pub(super) beyond: usize,
     pub(super) seed: u64,
     pub(super) accepted: Vec<String>,
+    /// What is accepted and was not seen.
+    pub(super) disappeared: Vec<String>,
 }
 
 impl Summary {
@@ -29,6 +31,11 @@ impl Summary {
     /// How many of a class.
     pub fn runs_of(&self, class: Class) -> usize {
         self.runs.get(&class).copied().unwrap_or_default()
+    }
+
+    /// What is [accepted](super::Exploration::accept) and no run has shown: each as its name and its reason, `NAME: REASON`.
+    pub fn disappeared(&self) -> &[String] {
+        &self.disappeared
     }
 
     /// The seed that repeats all of them.
@@ -57,6 +64,9 @@ impl fmt::Display for Summary {
         }
         for accepted in &self.accepted {
             write!(f, "\n  accepted: {accepted}")?;
+        }
+        for disappeared in &self.disappeared {
+            write!(f, "\n  accepted, and not seen any more: {disappeared}")?;
         }
         Ok(())
     }

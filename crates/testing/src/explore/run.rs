@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::base::Base;
 use super::canonical;
+use super::class::Class;
 use super::cluster::{Cluster, Followed};
 use super::compare::Difference;
 use super::external::ExternalInstance;
@@ -36,6 +37,10 @@ pub(super) const REST: Duration = Duration::from_mins(1);
 const PATIENCE: Duration = Duration::from_mins(10);
 /// How often it is looked whether it has.
 const LOOK: Duration = Duration::from_secs(30);
+/// How many writes within a minute a disturbed run may make where the reference makes few.
+const FEW_WRITES: usize = 100;
+/// How many times the writes of the reference.
+const TIMES_THE_WRITES: usize = 4;
 /// How long a reconcile that asks to be called again is waited for while nothing changes: what it waits for does not come.
 const ASKING: Duration = REST;
 
@@ -71,6 +76,15 @@ impl RunRequest<'_> {
 
     fn first(&self) -> usize {
         self.from.map_or(0, |(first, _)| first)
+    }
+
+    /// How many writes within a minute are a loop, if the reference tells. What makes an object with each of its retries would make
+    /// hundreds before anybody stops it, each with all that the cluster's controllers make for it. An edit may ask for anything.
+    fn most_writes(&self) -> Option<u64> {
+        let plan = self.plan.filter(|plan| plan.class() != Class::Edits)?;
+        let reference = self.reference.filter(|_| plan.disturbance != Disturbance::Restart)?;
+        let most = (TIMES_THE_WRITES * reference.writes.len()).max(FEW_WRITES);
+        u64::try_from(most).ok()
     }
 }
 
@@ -142,6 +156,8 @@ pub(super) struct Run<'a> {
     changes: Vec<ClusterChange>,
     /// The newest revision, and since when it is that.
     newest: (u64, Instant),
+    /// The server's revision up to which the cluster was followed.
+    followed: u64,
     /// How many writes the ledger knows for good.
     learned: usize,
     pub(super) foreign: Option<(ObjectName, Value)>,
@@ -186,12 +202,15 @@ impl<'a> Run<'a> {
             is_idle: false,
             operator: Arc::clone(&operator),
             operator_clock: match request.plan.map(|plan| &plan.disturbance) {
-                Some(Disturbance::Clock(skew)) => Clock::starting_at(skew.of(now)),
+                Some(Disturbance::Clock(skew)) => skew.clock(now),
                 _ => clock,
             },
             replicated: request.plan.is_some_and(Plan::needs_replicas),
         };
-        let builder = (scenario.environment)(TestEnv::builder());
+        let mut builder = (scenario.environment)(TestEnv::builder());
+        if let Some(most) = request.most_writes() {
+            builder = builder.write_budget_at_most(most);
+        }
         let builder = builder
             .operator(operator())
             .external(external.as_ref().map(|external| Arc::clone(&external.system)))
@@ -211,6 +230,7 @@ impl<'a> Run<'a> {
             foreign: None,
             changes: Vec::new(),
             newest: (0, Instant::now()),
+            followed: 0,
             learned: 0,
             refused_edit: None,
             is_created_so,
@@ -264,11 +284,13 @@ impl<'a> Run<'a> {
         for refusal in self.env.take_refusals() {
             self.problem(format!("refused: {}", refusal.rbac), vec![refusal.message]);
         }
-        observation.writes = self.journal().writes();
+        observation.writes = self.journal().take_writes();
+        observation.reads = self.journal().reads();
         observation.changes = std::mem::take(&mut self.changes);
         observation.trace = self.env.trace().records();
         self.env.namespace().clone_into(&mut observation.namespace);
-        observation.has_webhooks = self.env.has_webhooks();
+        let has_webhooks = self.env.with_manager(|manager| manager.has_webhooks);
+        observation.has_webhooks = has_webhooks.unwrap_or_default();
         observation.watched = self.env.traffic().watched();
         observation.problems = self.problems;
         observation.reached = self.reached;
@@ -574,6 +596,12 @@ impl<'a> Run<'a> {
     /// Goes on to the newest revision, and holds the invariants against each on the way.
     pub(super) fn follow(&mut self) {
         let scenario = self.request.scenario;
+        let newest = self.server.revision();
+        // It is looked much more often than something is written.
+        if newest == self.followed && self.learned == self.journal().len() {
+            return;
+        }
+        self.followed = newest;
         let mut broken: BTreeMap<&str, u64> = BTreeMap::new();
         let mut written: Vec<Followed> = Vec::new();
         let (changes, ledger) = (&mut self.changes, &mut self.ledger);

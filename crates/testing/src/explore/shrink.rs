@@ -1,4 +1,4 @@
-//! The smallest plan that shows a difference: the fewest steps.
+//! The smallest plan that shows a difference: the fewest steps, and the fewest disturbances or changes.
 
 use super::plan::{Disturbance, Plan};
 use super::scenario::Scenario;
@@ -32,22 +32,31 @@ pub(super) fn shrink(scenario: &Scenario, finding: &mut Finding) {
         }
         at += 1;
     }
-    while let Some(smaller) = with_fewer_changes(scenario, finding, &plan, &steps) {
+    while let Some(smaller) = smaller(&plan)
+        .into_iter()
+        .find(|smaller| attempt(scenario, finding, smaller, &steps))
+    {
         plan = smaller;
     }
 }
 
-/// The plan with a change fewer that shows the same, if there is one.
-fn with_fewer_changes(scenario: &Scenario, finding: &mut Finding, plan: &Plan, steps: &[String]) -> Option<Plan> {
-    let Disturbance::Spec(edit) = &plan.disturbance else {
-        return None;
-    };
-    let smaller = spec_plans::smaller(edit).into_iter().map(|edit| Plan {
-        disturbance: Disturbance::Spec(edit),
+/// The plans with a change fewer, or with one of two disturbances.
+fn smaller(plan: &Plan) -> Vec<Plan> {
+    let with = |disturbance| Plan {
+        disturbance,
+        second: None,
         ..plan.clone()
-    });
-    let mut smaller = smaller.collect::<Vec<_>>().into_iter();
-    smaller.find(|plan| attempt(scenario, finding, plan, steps))
+    };
+    match (&plan.disturbance, &plan.second) {
+        (Disturbance::Spec(edit), _) => {
+            let edits = spec_plans::smaller(edit).into_iter();
+            edits.map(|edit| with(Disturbance::Spec(edit))).collect()
+        }
+        (first, Some((strike, address))) => {
+            vec![with(first.clone()), with(Disturbance::Write(*strike, address.clone()))]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Whether the finding shows with these steps alone; then it becomes that.
@@ -84,4 +93,27 @@ fn attempt(scenario: &Scenario, finding: &mut Finding, plan: &Plan, steps: &[Str
     plan.steps = Some(steps.to_vec());
     finding.plan = Some(plan);
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_tried_with_each_of_its_two_alone() {
+        let pair = "crash after create configmaps/x #1 and answer 500 to create configmaps/y #1 in step create";
+        let smaller: Vec<String> = smaller(&pair.parse().unwrap())
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            smaller,
+            [
+                "crash after create configmaps/x #1 in step create",
+                "answer 500 to create configmaps/y #1 in step create"
+            ]
+        );
+        let one = "crash after create configmaps/x #1 in step create";
+        assert!(super::smaller(&one.parse().unwrap()).is_empty());
+    }
 }

@@ -360,6 +360,7 @@ fn told_write(write: &JournaledWrite, plan: Option<&Plan>) -> String {
         Strike::Webhooks(WebhookTrouble::Slow) => format!("{reached} the operator's webhooks are slow"),
         Strike::LoseAnswer => format!("{reached} the answer gets lost"),
         Strike::Unreachable => format!("{address} {MARK} the connection breaks, the server does not see it"),
+        Strike::TimeOut => format!("{address} {MARK} no answer comes, the server does not see it"),
         Strike::Answer(code) => format!("{address} {MARK} the answer is {code}, the server does not see it"),
         Strike::Delay(by) => format!("{reached} {by:?} late"),
         Strike::DropWatches => format!("{reached} all watches end"),

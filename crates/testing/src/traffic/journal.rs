@@ -1,6 +1,6 @@
 //! The manager's writes in their order, each with an address, and the one of them that a plan disturbs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use http::{Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use parking_lot::Mutex;
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tower::{BoxError, Service};
@@ -20,6 +21,8 @@ use super::{Fault, Lag, Lateness, Traffic, WebhookTrouble};
 
 /// How long a write takes while a cache may be behind.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How long an answer is waited for that does not come.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Which write: the same address finds the same write in every run that is equal up to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,17 +53,6 @@ impl WriteAddress {
     }
 
     fn of(api_request: &ApiRequest, body: Option<&Value>, home: &str) -> Self {
-        let (plural, subresource) = match api_request.resource.split_once('/') {
-            Some((plural, subresource)) => (plural, Some(subresource)),
-            None => (api_request.resource.as_str(), None),
-        };
-        let mut resource = plural.to_owned();
-        if !api_request.group.is_empty() {
-            resource = format!("{resource}.{}", api_request.group);
-        }
-        if let Some(subresource) = subresource {
-            resource = format!("{resource}/{subresource}");
-        }
         let named = |field: &str| {
             body.and_then(|body| body["metadata"][field].as_str())
                 .filter(|text| !text.is_empty())
@@ -80,19 +72,25 @@ impl WriteAddress {
         };
         WriteAddress {
             verb: api_request.verb.clone(),
-            resource,
+            resource: resource_of(api_request),
             name,
             nth: 0,
         }
     }
 }
 
-/// A right to write, as a rule of a role has it.
+/// A right, as a rule of a role has it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Right {
     pub(crate) verb: String,
     /// As in an address.
     pub(crate) resource: String,
+}
+
+impl Right {
+    pub(crate) fn is_to_read(&self) -> bool {
+        matches!(self.verb.as_str(), "get" | "list")
+    }
 }
 
 /// `update apps.example.com/status`
@@ -115,6 +113,8 @@ pub(crate) enum Strike {
     LoseAnswer,
     /// The server does not see it; the connection breaks.
     Unreachable,
+    /// The server does not see it; no answer comes, and it is given up.
+    TimeOut,
     /// It arrives later.
     Delay(Duration),
     /// All watches of the manager end before the server sees it.
@@ -180,8 +180,32 @@ struct State {
     armed: Vec<(WriteAddress, Strike)>,
     /// What begins at a strike that is a lag.
     lag: Option<Lag>,
-    /// What the role does not allow, and how many writes it has refused.
+    /// What the role does not allow, and how many requests it has refused.
     forbidden: Option<(Right, u64)>,
+    /// What was read from the server in each step.
+    reads: BTreeSet<(usize, Right)>,
+}
+
+impl State {
+    /// Whether the role lacks a right, which is counted then.
+    fn refuses(&mut self, right: &Right) -> bool {
+        match &mut self.forbidden {
+            Some((forbidden, refused)) if forbidden == right => {
+                *refused += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A resource with its group and its subresource: `deployments.apps/status`.
+fn resource_of(api_request: &ApiRequest) -> String {
+    let resource = api_request.resource_with_group();
+    match api_request.resource.split_once('/') {
+        Some((_, subresource)) => format!("{resource}/{subresource}"),
+        None => resource,
+    }
 }
 
 impl fmt::Debug for Journal {
@@ -230,7 +254,7 @@ impl Journal {
         self.state.lock().forbidden = Some((right, 0));
     }
 
-    /// From now on the role has all rights again. Returns how many writes were refused.
+    /// From now on the role has all rights again. Returns how many requests were refused.
     pub(crate) fn permit(&self) -> u64 {
         self.state.lock().forbidden.take().map_or(0, |(_, refused)| refused)
     }
@@ -238,16 +262,29 @@ impl Journal {
     /// Whether a write is refused.
     fn is_refused(&self, at: usize) -> bool {
         let mut state = self.state.lock();
-        let Some(right) = state.writes.get(at).map(|write| write.address.right()) else {
-            return false;
+        let right = state.writes.get(at).map(|write| write.address.right());
+        right.is_some_and(|right| state.refuses(&right))
+    }
+
+    /// Notes a read that is about to be made. The answer, if it is refused.
+    pub(super) fn read_request(&self, api_request: &ApiRequest) -> Option<HttpResponse> {
+        let right = Right {
+            verb: api_request.verb.clone(),
+            resource: resource_of(api_request),
         };
-        match &mut state.forbidden {
-            Some((forbidden, refused)) if *forbidden == right => {
-                *refused += 1;
-                true
-            }
-            _ => false,
+        if !right.is_to_read() || right.resource.is_empty() || api_request.is_event_or_lease() {
+            return None;
         }
+        let mut state = self.state.lock();
+        let is_refused = state.refuses(&right);
+        let step = state.step;
+        state.reads.insert((step, right));
+        is_refused.then(|| answer(403))
+    }
+
+    /// The rights that reads of the server needed, with their steps.
+    pub(crate) fn reads(&self) -> BTreeSet<(usize, Right)> {
+        self.state.lock().reads.clone()
     }
 
     /// Names objects of this namespace without it.
@@ -260,8 +297,9 @@ impl Journal {
         !self.state.lock().armed.is_empty()
     }
 
-    pub(crate) fn writes(&self) -> Vec<JournaledWrite> {
-        self.state.lock().writes.clone()
+    /// The writes, which the journal forgets.
+    pub(crate) fn take_writes(&self) -> Vec<JournaledWrite> {
+        std::mem::take(&mut self.state.lock().writes)
     }
 
     /// Looks at the writes.
@@ -349,6 +387,10 @@ impl Journal {
                 return Ok(answer(code));
             }
             Some(Strike::Unreachable) => return Err("injected: the connection broke".into()),
+            Some(Strike::TimeOut) => {
+                tokio::time::sleep(TIMEOUT).await;
+                return Err("injected: the request timed out".into());
+            }
             Some(Strike::Delay(by)) => tokio::time::sleep(by).await,
             Some(Strike::DropWatches) => drop(traffic.inject(Fault::drop_watches())),
             Some(Strike::ExpireWatches) => drop(traffic.inject(Fault::expire_watches())),
@@ -404,11 +446,24 @@ where
     }
 }
 
+/// What is read of an answer: the rest of an object is passed over.
+#[derive(Default, Deserialize)]
+struct Versioned<'a> {
+    #[serde(borrow, default)]
+    metadata: VersionedMetadata<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct VersionedMetadata<'a> {
+    // A number: nothing in it is escaped.
+    #[serde(rename = "resourceVersion")]
+    version: Option<&'a str>,
+}
+
 /// Whether an answer tells of a write after a revision. What a deletion answers may be no object.
 fn is_newer(body: &[u8], before: u64, verb: &str) -> bool {
-    let object: Value = serde_json::from_slice(body).unwrap_or_default();
-    let version = object["metadata"]["resourceVersion"].as_str();
-    match version.and_then(|version| version.parse::<u64>().ok()) {
+    let answer: Versioned<'_> = serde_json::from_slice(body).unwrap_or_default();
+    match answer.metadata.version.and_then(|version| version.parse::<u64>().ok()) {
         Some(version) => version > before || verb == "delete",
         None => true,
     }

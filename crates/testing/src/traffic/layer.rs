@@ -85,6 +85,9 @@ where
             {
                 return journal.write((&traffic, life), &api_request, request, &mut inner).await;
             }
+            if let Some(refused) = traffic.journal().and_then(|journal| journal.read_request(&api_request)) {
+                return Ok(refused);
+            }
             let effect = traffic.effect_on(&api_request);
             match effect {
                 Some(Effect::Fail { code }) => return Ok(failure(code)),

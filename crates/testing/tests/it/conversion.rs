@@ -7,7 +7,7 @@ use kubewright_testing::TestEnv;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-mod v1 {
+pub(crate) mod v1 {
     use super::{CustomResource, Deserialize, JsonSchema, Serialize};
 
     #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
@@ -17,7 +17,7 @@ mod v1 {
     }
 }
 
-mod v1beta1 {
+pub(crate) mod v1beta1 {
     use super::{Convert, CustomResource, Deserialize, JsonSchema, Serialize, v1};
 
     #[derive(CustomResource, Convert, JsonSchema, Serialize, Deserialize, Clone, Debug)]

@@ -38,8 +38,8 @@ async fn the_same_seed_gives_the_same_run_twenty_times() {
 async fn an_operator_that_is_right_passes() {
     let classes = [Class::Restart, Class::Crash, Class::Requests, Class::Watches];
     let summary = gardens().classes(classes).run().await;
-    // Two restarts, and thirteen disturbances of each of the two writes.
-    assert_eq!(summary.runs(), 28, "{summary}");
+    // Two restarts, and fourteen disturbances of each of the two writes.
+    assert_eq!(summary.runs(), 30, "{summary}");
     assert_eq!(summary.runs_of(Class::Crash), 8, "{summary}");
 }
 
@@ -65,6 +65,21 @@ async fn an_edit_that_is_never_put_right_is_found_and_can_be_repeated_and_accept
     assert!(
         accepted.to_string().contains("fields that others set are theirs"),
         "{accepted}"
+    );
+}
+
+#[kubewright_testing::test]
+async fn what_is_accepted_and_not_there_any_more_is_told() {
+    let summary = gardens()
+        .classes([Class::Restart])
+        .accept("different configmaps/tulips", "they have their own mind")
+        .run()
+        .await;
+    let told = "different configmaps/tulips: they have their own mind";
+    assert_eq!(summary.disappeared(), [told]);
+    assert!(
+        summary.to_string().contains(&format!("not seen any more: {told}")),
+        "{summary}"
     );
 }
 

@@ -9,6 +9,7 @@ mod exec;
 mod existing;
 mod explore;
 mod explore_edits;
+mod explore_operators;
 mod explore_outside;
 mod failures;
 mod faults;
