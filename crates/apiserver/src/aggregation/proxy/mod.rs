@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, header};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use kubewright_access::RequestInfo;
-use kubewright_apimachinery::url::{Url, escape_path, query_escape, query_pairs};
+use kubewright_apimachinery::url::{escape_path, query_escape, query_pairs};
 use tokio::time::{Instant, timeout_at};
 
 use super::remote::{Remote, RemoteBody};
@@ -25,6 +25,7 @@ use crate::request::{RequestHead, timeout};
 use crate::server::Server;
 use crate::service::OutgoingBody;
 use crate::service::headers::remove_hop_by_hop;
+use crate::service::pages::{self, Links};
 use crate::service::resolve::Resolved;
 use crate::stream::is_upgrade;
 use crate::webhook;
@@ -171,15 +172,26 @@ async fn received(response: Response<RemoteBody>, authority: &str) -> Response<B
     let (mut parts, body) = response.into_parts();
     remove_hop_by_hop(&mut parts.headers);
     headers::remove_cors(&mut parts.headers);
+    // Upstream puts the address of the other server before links to what is on it.
+    let links = Links {
+        source: authority.to_owned(),
+        requested: authority.to_owned(),
+        prefix: String::new(),
+        origin: Some(format!("https://{authority}")),
+    };
     let location = parts
         .headers
         .get(header::LOCATION)
-        .map(|location| rewritten(location, authority));
+        .filter(|location| !location.is_empty());
+    let location = location.map(|location| links.rewrite(&String::from_utf8_lossy(location.as_bytes())));
+    let leads_elsewhere = location.is_some();
     match location {
         None => {}
         Some(Ok(_)) if parts.status.is_redirection() => return redirected(),
         Some(Ok(location)) => {
-            parts.headers.insert(header::LOCATION, location);
+            if let Some(location) = location.and_then(|location| HeaderValue::from_str(&location).ok()) {
+                parts.headers.insert(header::LOCATION, location);
+            }
         }
         Some(Err(why)) => {
             let why = format!("Internal error occurred: error trying to parse Location header: {why}");
@@ -189,6 +201,11 @@ async fn received(response: Response<RemoteBody>, authority: &str) -> Response<B
     let body = if body.is_end_stream() {
         drop(body);
         Body::empty()
+    } else if pages::is_page(&parts.headers) && !leads_elsewhere {
+        match pages::rewritten(body.boxed_unsync(), &mut parts.headers, &links).await {
+            Ok(page) => page,
+            Err(why) => return failed(StatusCode::SERVICE_UNAVAILABLE, &why.to_string()),
+        }
     } else if parts.headers.contains_key(header::CONTENT_TYPE) || parts.headers.contains_key(header::CONTENT_ENCODING) {
         Body::proxied(body.boxed_unsync())
     } else {
@@ -218,27 +235,4 @@ fn redirected() -> Response<Body> {
     let mut response = respond::text(StatusCode::BAD_GATEWAY, why);
     response.headers_mut().remove(header::X_CONTENT_TYPE_OPTIONS);
     response
-}
-
-/// Where a header leads: upstream puts the address of the other server before what is on it.
-fn rewritten(location: &HeaderValue, authority: &str) -> Result<HeaderValue, String> {
-    let text = String::from_utf8_lossy(location.as_bytes());
-    let url = Url::parse(&text)?;
-    if (!url.host.is_empty() && url.host != authority) || !url.path.starts_with('/') {
-        return Ok(location.clone());
-    }
-    let at = text.find(&url_path_start(&text)).unwrap_or_default();
-    let rest = &text[at..];
-    HeaderValue::from_str(&format!("https://{authority}{rest}")).map_err(|error| error.to_string())
-}
-
-/// The text of a URL from its path on.
-fn url_path_start(text: &str) -> String {
-    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
-    let rest = if rest.len() == text.len() {
-        rest.strip_prefix("//").unwrap_or(rest)
-    } else {
-        rest
-    };
-    rest.find('/').map_or_else(String::new, |at| rest[at..].to_owned())
 }

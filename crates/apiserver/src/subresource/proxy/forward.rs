@@ -1,18 +1,14 @@
 //! Passes a request on, and its answer back: both streamed, but for pages, whose links are rewritten.
 
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::{Bytes, BytesMut};
-use flate2::Compression;
-use flate2::read::{DeflateDecoder, GzDecoder};
-use flate2::write::{DeflateEncoder, GzEncoder};
-use futures_util::stream;
+use bytes::Bytes;
 use http::header::{self, HeaderName};
 use http::{HeaderMap, HeaderValue, Request, Response, Uri};
 use http_body::{Body as _, Frame, SizeHint};
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -20,18 +16,15 @@ use kubewright_apimachinery::url::escape_path;
 use tokio::task::JoinSet;
 
 use super::location::Location;
-use super::rewrite::{Links, joined};
-use super::{address, host, html, tls, unreachable, without_credentials};
+use super::{address, host, tls, unreachable, without_credentials};
 use crate::request::call::Call;
 use crate::service::OutgoingBody;
 use crate::service::headers::remove_hop_by_hop;
+use crate::service::pages::{self, Links, joined};
 use crate::stream::Connection;
 use crate::subresource::life::ConnectionLife;
 use crate::wire::body::Body;
 use crate::wire::status::{Result, Status};
-
-/// The longest page whose links are rewritten.
-const MAX_PAGE: usize = 8 * 1024 * 1024;
 
 pub(super) async fn answer(call: &Call<'_>, location: Location, path: &str) -> Result<Response<Body>> {
     let source = address(&location);
@@ -40,6 +33,7 @@ pub(super) async fn answer(call: &Call<'_>, location: Location, path: &str) -> R
         source: source.clone(),
         requested: host(call),
         prefix: asked.strip_suffix(path).unwrap_or(&asked).to_owned(),
+        origin: None,
     };
     let mut headers = without_credentials(call);
     let takes_trailers = headers.get_all(header::TE).iter();
@@ -86,7 +80,10 @@ pub(super) async fn answer(call: &Call<'_>, location: Location, path: &str) -> R
             }
             Body::proxied(body.boxed_unsync())
         }
-        None if is_page(&parts.headers) && !body.is_end_stream() => page(body, &mut parts.headers, links).await?,
+        None if pages::is_page(&parts.headers) && !body.is_end_stream() => {
+            let page = pages::rewritten(body.boxed_unsync(), &mut parts.headers, &links).await;
+            page.map_err(|error| unreachable(&error.to_string()))?
+        }
         None => Body::proxied(body.boxed_unsync()),
     };
     // Upstream has set its own before it asks, and adds those of the other server.
@@ -153,12 +150,6 @@ fn remove_cors(headers: &mut HeaderMap) {
     }
 }
 
-fn is_page(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let kind = kind.and_then(|kind| kind.split(';').next());
-    kind.is_some_and(|kind| kind.trim() == "text/html")
-}
-
 type End = Pin<Box<dyn Future<Output = &'static str> + Send>>;
 
 fn end_of(life: ConnectionLife) -> End {
@@ -195,84 +186,5 @@ impl http_body::Body for ProxiedBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-/// How the bytes of a page are written.
-#[derive(Clone, Copy)]
-enum Encoding {
-    Plain,
-    Gzip,
-    Deflate,
-}
-
-/// A page with its links rewritten. One that is too long, or written in a way that is not known, is passed on as it is.
-async fn page(mut body: ProxiedBody, headers: &mut HeaderMap, links: Links) -> Result<Body> {
-    let encoding = match headers.get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes) {
-        None | Some(b"") => Encoding::Plain,
-        Some(b"gzip") => Encoding::Gzip,
-        Some(b"deflate") => Encoding::Deflate,
-        Some(_) => return Ok(Body::proxied(body.boxed_unsync())),
-    };
-    let mut page = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| unreachable(&error.to_string()))?;
-        if let Ok(data) = frame.into_data() {
-            page.extend_from_slice(&data);
-        }
-        if page.len() > MAX_PAGE {
-            return Ok(as_it_is(page.freeze(), body));
-        }
-    }
-    let page = page.freeze();
-    let rewritten = decoded(&page, encoding).and_then(|text| {
-        let rewritten = html::rewrite(&text, |link| links.rewrite(link).ok().flatten());
-        encoded(rewritten, encoding)
-    });
-    // What cannot be decoded is the client's to wonder about.
-    let page = rewritten.map_or(page, Bytes::from);
-    headers.insert(header::CONTENT_LENGTH, page.len().into());
-    Ok(Body::from(page))
-}
-
-/// The beginning of a body that was read already, and the rest of it.
-fn as_it_is(begin: Bytes, rest: ProxiedBody) -> Body {
-    let frames = stream::unfold((Some(begin), rest), |(begin, mut rest)| async move {
-        match begin {
-            Some(begin) => Some((Ok(Frame::data(begin)), (None, rest))),
-            None => rest.frame().await.map(|frame| (frame, (None, rest))),
-        }
-    });
-    Body::proxied(StreamBody::new(frames).boxed_unsync())
-}
-
-fn decoded(page: &[u8], encoding: Encoding) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    // A small body may decode to a huge one.
-    let most = 4 * MAX_PAGE as u64;
-    match encoding {
-        Encoding::Plain => return Ok(page.to_vec()),
-        Encoding::Gzip => GzDecoder::new(page).take(most).read_to_end(&mut text)?,
-        Encoding::Deflate => DeflateDecoder::new(page).take(most).read_to_end(&mut text)?,
-    };
-    if text.len() as u64 == most {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    Ok(text)
-}
-
-fn encoded(text: Vec<u8>, encoding: Encoding) -> io::Result<Vec<u8>> {
-    match encoding {
-        Encoding::Plain => Ok(text),
-        Encoding::Gzip => {
-            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-            encoder.write_all(&text)?;
-            encoder.finish()
-        }
-        Encoding::Deflate => {
-            let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-            encoder.write_all(&text)?;
-            encoder.finish()
-        }
     }
 }

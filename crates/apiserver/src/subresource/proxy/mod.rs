@@ -5,11 +5,9 @@
 //! registered for it. Of nodes, those that are simulated have a kubelet that answers here; nothing listens on any other port of a node.
 
 mod forward;
-mod html;
 mod kubelet;
 mod location;
 mod node;
-mod rewrite;
 mod tls;
 mod upgrade;
 
