@@ -109,3 +109,25 @@ async fn a_cluster_that_is_named_is_taken_and_left_tidy() {
     assert_eq!(cluster.names(&cluster.definitions()).await, ["boats.shop.example.com"]);
     assert_eq!(cluster.names(&cluster.boats()).await, Vec::<String>::new());
 }
+
+#[test]
+fn the_kubeconfig_of_a_command_that_was_killed_goes_with_the_next() {
+    let (temporary, project) = (tempfile::tempdir().unwrap(), project());
+    let start = || {
+        let mut command = project.command(None, &["dev", "--no-view"]);
+        command.env("TMPDIR", temporary.path());
+        Running::start(command)
+    };
+    let mut dev = start();
+    let left = exported(&mut dev);
+    dev.until("up with");
+    dev.signal("KILL");
+    dev.end();
+    assert!(left.exists());
+    let mut dev = start();
+    let kubeconfig = exported(&mut dev);
+    assert!(kubeconfig.exists() && !left.parent().unwrap().exists());
+    dev.signal("TERM");
+    dev.end();
+    assert!(!kubeconfig.exists());
+}
