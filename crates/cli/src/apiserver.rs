@@ -13,11 +13,11 @@ use clap::builder::PossibleValue;
 use futures_util::future::OptionFuture;
 use kubewright_apiserver::{ApiServer, AuthorizationMode, ListenOptions, Options};
 use kubewright_cluster::embedded::explain;
-use kubewright_cluster::{kubeconfig, quoted};
+use kubewright_cluster::kubeconfig::{self, TemporaryFolder};
+use kubewright_cluster::quoted;
 use kubewright_controllers::{Controllers, SigningAuthority};
 use kubewright_runtime::stop::Stopper;
 use kubewright_system::signals::Signals;
-use tempfile::TempDir;
 
 use self::certificates::CertificateFolder;
 use self::processes::RunImages;
@@ -235,7 +235,8 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     // Kept until all is over: Pods' files are in it.
     let mut pods = None;
     if let Some(which) = arguments.run_images {
-        let folder = kubeconfig::temporary_folder().map_err(processes::RunImagesError::Folder)?;
+        // The guard of the processes removes it, and takes an empty one only.
+        let folder = kubeconfig::guarded_folder().map_err(processes::RunImagesError::Folder)?;
         let processes = processes::processes(which, &server, &listener, &place.path, folder.path())?;
         controllers = controllers.processes(processes);
         pods = Some(folder);
@@ -297,7 +298,7 @@ async fn stdin_ended() {
 /// Where the kubeconfig goes. A temporary folder lives as long as this does.
 struct KubeconfigFile {
     path: PathBuf,
-    _folder: Option<TempDir>,
+    _folder: Option<TemporaryFolder>,
 }
 
 impl KubeconfigFile {

@@ -13,10 +13,9 @@ use kubewright_runtime::manager::Manager;
 use kubewright_runtime::stop::Stopper;
 use kubewright_system::kubeconfig::{Authority, Credentials, Kubeconfig};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
-use crate::kubeconfig;
+use crate::kubeconfig::{self, TemporaryFolder};
 use crate::progress::Progress;
 use crate::{Reference, describe_failure};
 
@@ -43,7 +42,7 @@ pub struct Embedded {
     /// The administrator's kubeconfig.
     kubeconfig: PathBuf,
     /// Holds what goes with it.
-    folder: TempDir,
+    folder: TemporaryFolder,
     controllers: Option<(Stopper, JoinHandle<()>)>,
 }
 

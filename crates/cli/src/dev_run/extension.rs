@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use kubewright_cluster::bundle::Bundle;
 use kubewright_cluster::embedded::Embedded;
+use kubewright_cluster::kubeconfig::{self, TemporaryFolder};
 use kubewright_cluster::local_extension::{HostService, LocalExtension};
 use kubewright_cluster::progress::Progress;
-use kubewright_cluster::{Cluster, Reference, kubeconfig};
+use kubewright_cluster::{Cluster, Reference};
 use kubewright_system::certificates::{Leaf, Signer, authority};
 use kubewright_system::listen::free_ports;
 use serde_json::Value;
-use tempfile::TempDir;
 
 const PORT: &str = "extension-port";
 const CERTIFICATES: &str = "extension-cert-path";
@@ -38,7 +38,7 @@ pub(super) struct ServedExtension {
     /// The names of the Services through which it is found, as `SERVICE.NAMESPACE.svc`.
     names: BTreeSet<String>,
     /// Holds the certificate.
-    _folder: Option<TempDir>,
+    _folder: Option<TemporaryFolder>,
 }
 
 /// Whether the operator serves an API itself.
@@ -145,7 +145,7 @@ fn names(bundle: &Bundle, service: Option<&HostService>) -> BTreeSet<String> {
 }
 
 /// Makes a certificate for these names, in a folder as the operator reads it; with its authority, as PEM.
-fn certificate(names: &BTreeSet<String>) -> Result<(String, TempDir), Box<dyn Error>> {
+fn certificate(names: &BTreeSet<String>) -> Result<(String, TemporaryFolder), Box<dyn Error>> {
     let ca = authority(AUTHORITY, None)?;
     let signer = Signer::new(AUTHORITY, &ca.key_pem())?;
     let mut names: Vec<&str> = names.iter().map(String::as_str).collect();

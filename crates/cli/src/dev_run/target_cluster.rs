@@ -7,11 +7,10 @@ use std::sync::Arc;
 use kubewright_apiserver::{ApiServer, Options};
 use kubewright_cluster::bundle::{Bundle, account};
 use kubewright_cluster::embedded::Embedded;
-use kubewright_cluster::kubeconfig;
+use kubewright_cluster::kubeconfig::{self, TemporaryFolder};
 use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{Cluster, ConnectError, ServerAddress};
 use kubewright_runtime::flags::Environment;
-use tempfile::TempDir;
 
 use super::settings::Settings;
 use crate::cluster_arguments::connect;
@@ -24,7 +23,7 @@ pub(super) struct TargetCluster {
     /// Where its API server is, by the kubeconfig.
     pub(super) address: Option<ServerAddress>,
     /// The kubeconfig of a cluster that was chosen by flags, in a folder of ours.
-    chosen: Option<(PathBuf, TempDir)>,
+    chosen: Option<(PathBuf, TemporaryFolder)>,
 }
 
 impl TargetCluster {
@@ -104,7 +103,7 @@ impl TargetCluster {
     }
 }
 
-fn written(text: &str) -> std::io::Result<(PathBuf, TempDir)> {
+fn written(text: &str) -> std::io::Result<(PathBuf, TemporaryFolder)> {
     let folder = kubeconfig::temporary_folder()?;
     let path = folder.path().join("kubeconfig");
     kubeconfig::write(&path, text)?;

@@ -109,3 +109,42 @@ async fn a_cluster_that_is_named_is_taken_and_left_tidy() {
     assert_eq!(cluster.names(&cluster.definitions()).await, ["boats.shop.example.com"]);
     assert_eq!(cluster.names(&cluster.boats()).await, Vec::<String>::new());
 }
+
+#[test]
+fn samples_do_not_wait_for_the_webhooks_of_an_operator_that_ended() {
+    let project = TestProject::real();
+    let script = std::fs::read_to_string(project.path("src/operator.sh")).unwrap();
+    let failing =
+        "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\necho 'cannot listen' >&2\nexit 1\n";
+    project.write("src/operator.sh", failing);
+    let mut dev = project.start(None, &["dev", "--no-view"]);
+    dev.until("the operator ended with exit code 1");
+    dev.until("the samples are not applied: they are when the operator runs again");
+    project.write("src/operator.sh", &script);
+    dev.until("sample configmap/sample created");
+    dev.signal("TERM");
+    let (_, said) = dev.end();
+    assert!(!said.contains("samples are applied without them"), "{said}");
+}
+
+#[test]
+fn the_kubeconfig_of_a_command_that_was_killed_goes_with_the_next() {
+    let (temporary, project) = (tempfile::tempdir().unwrap(), project());
+    let start = || {
+        let mut command = project.command(None, &["dev", "--no-view"]);
+        command.env("TMPDIR", temporary.path());
+        Running::start(command)
+    };
+    let mut dev = start();
+    let left = exported(&mut dev);
+    dev.until("up with");
+    dev.signal("KILL");
+    dev.end();
+    assert!(left.exists());
+    let mut dev = start();
+    let kubeconfig = exported(&mut dev);
+    assert!(kubeconfig.exists() && !left.parent().unwrap().exists());
+    dev.signal("TERM");
+    dev.end();
+    assert!(!kubeconfig.exists());
+}

@@ -292,3 +292,31 @@ fn a_signal_gives_the_terminal_back() {
     let mut dev = project.start(None, &["dev", "--tui"]);
     dev.until("without --tui it is a page: standard input and output have to be a terminal");
 }
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_is_told_there() {
+    let program = kubewright_test_support::example_program(
+        env!("CARGO_MANIFEST_DIR"),
+        "panicking_view",
+        "tests/it/panicking_view.rs",
+    );
+    let start = |thread: &str| {
+        let mut command = Command::new(&program);
+        command.arg(thread).current_dir(std::env::temp_dir());
+        let mut seat = Seat::start(&command);
+        seat.sees("a view that panics");
+        assert!(seat.screen.is_other && !is_cooked(&seat.terminal));
+        seat.signal("TERM");
+        seat
+    };
+    let (status, screen) = start("main").ends();
+    assert_eq!(status.code(), Some(101), "{screen}");
+    assert!(screen.contains("something unforeseen"), "{screen}");
+
+    // A program whose view panicked goes on, and the terminal is a shell's again.
+    let mut seat = start("drawing");
+    seat.sees("something unforeseen while drawing");
+    seat.signal("TERM");
+    let (status, screen) = seat.ends();
+    assert_eq!(status.code(), Some(0), "{screen}");
+}

@@ -41,6 +41,8 @@ pub(super) struct Lines {
     pub(super) added: Notify,
     /// Whether nobody shows them any more.
     is_over: AtomicBool,
+    /// What threads said when they panicked: it is said again once the terminal is given back, because then the view is gone.
+    panics: Mutex<Vec<String>>,
 }
 
 impl Lines {
@@ -71,6 +73,7 @@ impl Device {
         let backend = CrosstermBackend::new(File::from(stdout.try_clone()?));
         let terminal = Terminal::new(backend)?;
         let lines = Arc::new(Lines::default());
+        keep_panics(&lines);
         let (reader, writer) = io::pipe()?;
         let (is_drained, drained) = mpsc::channel();
         let read = Arc::clone(&lines);
@@ -117,7 +120,21 @@ impl Drop for Device {
         self.lines.is_over.store(true, Ordering::Release);
         // Children may hold their end of the pipe for long; what this process wrote is there by then.
         let _ = self.drained.recv_timeout(DRAINED_WITHIN);
+        for panic in self.lines.panics.lock().drain(..) {
+            let _ = writeln!(io::stderr().lock(), "{panic}");
+        }
     }
+}
+
+/// Keeps what panics say, while the terminal is taken. The hook stays: it cannot be taken back by a thread that panics.
+fn keep_panics(lines: &Arc<Lines>) {
+    let (lines, before) = (Arc::clone(lines), std::panic::take_hook());
+    std::panic::set_hook(Box::new(move |panic| {
+        if !lines.is_over.load(Ordering::Acquire) {
+            lines.panics.lock().push(panic.to_string());
+        }
+        before(panic);
+    }));
 }
 
 /// Reads lines until nobody can write any more: for the view while it is shown, then for standard error.

@@ -125,8 +125,8 @@ impl Shell {
 
     /// Whether the user left.
     async fn run(mut self, mut leave: Pin<Box<dyn Future<Output = ()> + Send>>, stop: Stop) -> bool {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let reading = read_keys(self.sender.clone(), Arc::clone(&is_over));
+        let keys = KeysWanted::default();
+        let reading = read_keys(self.sender.clone(), Arc::clone(&keys.is_over));
         let is_left = tokio::select! {
             biased;
             () = stop.stopped() => false,
@@ -136,7 +136,7 @@ impl Shell {
         if let Some(following) = self.following.take() {
             following.abort();
         }
-        is_over.store(true, Ordering::Release);
+        drop(keys);
         let events = self.events;
         drop(events);
         if let Ok(reading) = reading {
@@ -281,6 +281,18 @@ fn look(model: &SharedModel, wanted: &Wanted) -> Option<Value> {
             model.difference(uid, before.unwrap_or(0), *revision)
         }
     })
+}
+
+/// As long as it is held keys are read: not for longer than somebody draws, also if that panics.
+#[derive(Default)]
+struct KeysWanted {
+    is_over: Arc<AtomicBool>,
+}
+
+impl Drop for KeysWanted {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+    }
 }
 
 /// A thread that reads keys until it is over.

@@ -10,7 +10,8 @@ use super::super::extension::{self, ServedExtension};
 use super::super::settings::Settings;
 use super::super::target_cluster::TargetCluster;
 use super::super::webhook_host::{self, WebhookHost};
-use super::{Session, serves_webhooks};
+use super::Session;
+use super::starting::serves_webhooks;
 
 impl Session<'_> {
     /// Installs what is not installed as it is rendered now.

@@ -228,7 +228,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (sender, lines) = channel();
         let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
