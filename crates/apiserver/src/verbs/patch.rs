@@ -201,6 +201,9 @@ impl Patch<'_> {
                 patch.apply(live.clone()).map_err(|error| refusal(&error))?
             }
             Language::Merge => {
+                if let Some(why) = decoded.range_error().filter(|_| strictly) {
+                    return Err(syntax(why));
+                }
                 complaints.extend(strict::complaints(&decoded, &[], Some(body)));
                 merge_patch::apply(live.clone(), patch, strictly).map_err(|error| refusal(&error))?
             }

@@ -55,11 +55,26 @@ type Move<'s, 't> = (&'s [String], TypeRef<'t>);
 /// The places that a JSON patch copies or moves something to, with the types of where that is from.
 fn moves<'t>(ty: TypeRef<'t>, operations: &Value) -> Vec<(Vec<String>, TypeRef<'t>)> {
     let mut moves = Vec::new();
-    for operation in operations.as_array().into_iter().flatten() {
+    let operations = operations.as_array().map_or(&[][..], Vec::as_slice);
+    for (at, operation) in operations.iter().enumerate() {
         let text = |key: &str| operation.get(key).and_then(Value::as_str);
         let (Some("copy" | "move"), Some(from), Some(to)) = (text("op"), text("from"), text("path")) else {
             continue;
         };
+        // What a later operation goes through is sorted.
+        let goes_through = |path: &Value| {
+            let path = steps(path.as_str().unwrap_or_default());
+            path.len() > steps(to).len() && path.starts_with(&steps(to))
+        };
+        let mut later = operations[at + 1..].iter();
+        if later.any(|later| {
+            ["path", "from"]
+                .iter()
+                .filter_map(|key| later.get(key))
+                .any(goes_through)
+        }) {
+            continue;
+        }
         let below = |ty: TypeRef<'t>, step: &String| below(ty, step);
         if let Some(of) = steps(from).iter().try_fold(ty, below) {
             moves.push((steps(to), of));
