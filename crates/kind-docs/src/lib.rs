@@ -25,8 +25,8 @@ use kubewright_schema::openapi::TypeDocs;
 /// backslashes are escaped; a line that begins with `#` is a comment. Types and the fields of each are ordered by name.
 static FACTS: &str = include_str!("../facts/v1.36/descriptions.facts");
 
-/// The same for what that package does not have: options of requests, and values of enumerations in place of fields. It is
-/// written by `conformance/upstream/option-descriptions` from the documents of a kube-apiserver.
+/// The same for what that package does not have, or not to the letter: options of requests, values of enumerations in place of fields,
+/// lists and events of watches. It is written by `conformance/upstream/option-descriptions` from the documents of a kube-apiserver.
 static OPTIONS: &str = include_str!("../facts/v1.36/options.facts");
 
 /// The descriptions of the built-in types.
@@ -80,16 +80,20 @@ impl KindDocs {
         KindDocs { types }
     }
 
-    /// These descriptions, and those of others for what has none here.
+    /// These descriptions, and those of others for what has none here or is said otherwise there.
     fn joined(mut self, others: Self) -> Self {
         for other in others.types {
             match self.types.binary_search_by(|ty| ty.name.cmp(other.name)) {
                 Err(at) => self.types.insert(at, other),
                 Ok(at) => {
-                    let fields = &mut self.types[at].fields;
+                    let ty = &mut self.types[at];
+                    if !other.description.is_empty() {
+                        ty.description = other.description;
+                    }
                     for field in other.fields {
-                        if let Err(at) = fields.binary_search_by(|(name, _)| (*name).cmp(field.0)) {
-                            fields.insert(at, field);
+                        match ty.fields.binary_search_by(|(name, _)| (*name).cmp(field.0)) {
+                            Ok(at) => ty.fields[at] = field,
+                            Err(at) => ty.fields.insert(at, field),
                         }
                     }
                 }

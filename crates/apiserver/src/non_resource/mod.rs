@@ -189,7 +189,10 @@ fn wants_aggregated(parts: &Parts) -> bool {
 }
 
 fn aggregated(groups: &Value, parts: &Parts, pretty: bool) -> Response<Body> {
-    let document = Document::of(groups);
+    let mut text = Vec::new();
+    kubewright_schema::openapi::write_discovery(groups, &mut text);
+    text.push(b'\n');
+    let document = Document::of(text);
     let etag = format!("\"{}\"", document.hash);
     let output = Output { pretty, ..Output::JSON };
     let mut response = if joined(&parts.headers, header::IF_NONE_MATCH).contains(&etag) {

@@ -18,7 +18,6 @@ use crate::aggregation::ApiServiceSet;
 use crate::aggregation::openapi::merge_swagger;
 use crate::custom::ServedResources;
 use crate::server::Server;
-use crate::wire::respond::text_of;
 
 /// A document, made once and served as bytes.
 #[derive(Clone)]
@@ -29,13 +28,19 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    pub(crate) fn of(value: &Value) -> Document {
-        let text = Bytes::from(text_of(value));
+    pub(crate) fn of(text: Vec<u8>) -> Document {
         Document {
             hash: hash(&text),
-            text,
+            text: text.into(),
         }
     }
+}
+
+/// The text of a document of version 3.
+fn document_text(document: &Value) -> Bytes {
+    let mut text = Vec::new();
+    schema::openapi::write_document(document, &mut text);
+    text.into()
 }
 
 /// What documents are made of, at one moment.
@@ -92,7 +97,7 @@ impl Documents {
         let document = match (built_in, defined) {
             (Some(document), None) => return Some(document),
             (_, Some(value)) => Arc::new(Document {
-                text: text_of(&value).into(),
+                text: document_text(&value),
                 hash: document_hash(name, served),
             }),
             (None, None) => {
@@ -143,7 +148,9 @@ impl Documents {
                 merge_swagger(&mut value, swagger);
             }
         }
-        let document = Arc::new(Document::of(&value));
+        let mut text = Vec::new();
+        schema::openapi::write_swagger(&value, &mut text);
+        let document = Arc::new(Document::of(text));
         self.current(sources).swagger = Some(Arc::clone(&document));
         document
     }
@@ -216,7 +223,7 @@ fn built_in(name: &str) -> Option<Arc<Document>> {
     }
     let value = schema::openapi::described(name, kind_docs::builtin())?;
     let document = Arc::new(Document {
-        text: text_of(&value).into(),
+        text: document_text(&value),
         hash: facts_hash(name),
     });
     MADE.lock().insert(name.to_owned(), Arc::clone(&document));

@@ -1,6 +1,7 @@
 //! `DeleteOptions`, in a body or in the query (D1, D2).
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
+use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::json;
 use kubewright_schema::{Types, decode, protobuf};
@@ -89,8 +90,9 @@ fn from_body(call: &Call<'_>) -> Result<RawDeleteOptions> {
     let kind = value.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
     if !matches!(kind, "DeleteOptions" | "") {
         let version = value.get("apiVersion").and_then(Value::as_str).unwrap_or("v1");
+        let (kind, version) = (quote(kind), quote(version));
         return Err(Status::bad_request(format!(
-            "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\""
+            "no kind {kind} is registered for version {version} in scheme \"pkg/runtime/scheme.go:111\""
         )));
     }
     if let Some(logged) = call.annotations.logged()

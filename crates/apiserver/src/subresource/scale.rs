@@ -112,7 +112,7 @@ pub(super) async fn patch(call: &mut Call<'_>) -> Result<HandlerOutput> {
                 Language::Strategic => go_text::restoring(&refused.message, ty, &merged),
                 _ => refused.message,
             };
-            language.unreadable(Some(ty), &body, &merged, why)
+            language.unreadable(Some(ty), &body, live, &merged, why)
         })?;
         check_is_named(&patched, &name)?;
         Ok(merge::update(&ScaleKind(ty), &manager(&options), Some(live), patched))

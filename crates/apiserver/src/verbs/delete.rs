@@ -367,8 +367,8 @@ fn wanted_finalizers(resource: &Resource, live: &Value, options: &DeleteOptions)
     if foreground {
         wanted.push("foregroundDeletion".into());
     }
-    // The same finalizers in another order are the same finalizers.
-    if wanted.len() == had.len() && wanted.iter().all(|name| has(name)) {
+    // The same finalizers in another order, or more often, are the same finalizers.
+    if wanted.iter().all(|name| has(name)) && had.iter().all(|name| wanted.iter().any(|wanted| wanted == name)) {
         return had.into_iter().map(str::to_owned).collect();
     }
     wanted

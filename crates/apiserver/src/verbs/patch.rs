@@ -82,11 +82,18 @@ const NO_KIND_IN_A_LIST: &str = "couldn't get version/kind; json parse error: js
 
 impl Language {
     /// The refusal of a patch whose result cannot be read as a type.
-    pub(crate) fn unreadable(self, ty: Option<TypeRef<'_>>, body: &[u8], merged: &Value, why: String) -> Box<Status> {
+    pub(crate) fn unreadable(
+        self,
+        ty: Option<TypeRef<'_>>,
+        body: &[u8],
+        live: &Value,
+        merged: &Value,
+        why: String,
+    ) -> Box<Status> {
         let patch = json::decode(body).map(|decoded| decoded.value).unwrap_or_default();
-        let shown = match self {
-            Language::Strategic => strategic::printed_after_merge(&patch),
-            Language::Json => go_text::json_after_patch(ty, merged, &patch),
+        let shown = match (self, ty) {
+            (Language::Strategic, Some(ty)) => strategic::printed_after_merge(live, &patch, ty),
+            (Language::Json, _) => go_text::json_after_patch(ty, merged, &patch),
             _ => go_text::json_of(ty, merged, &patch),
         };
         let error = FieldError::invalid(&PathRef::root("patch"), shown, why);
@@ -127,7 +134,7 @@ pub(crate) async fn patch(call: &mut Call<'_>) -> Result<Reply> {
             (Language::Apply, live) => patch.applied(live, &mut warnings, cache)?,
             (_, None) => return Err(Status::not_found(resource.about(), call.target.name).into()),
             (_, Some(live)) => {
-                let patched = patch.patched(live.clone(), &mut warnings);
+                let patched = patch.patched(live, &mut warnings);
                 if patched.is_err() {
                     call.warnings.append(&mut warnings);
                 }
@@ -167,8 +174,8 @@ struct Patch<'a> {
 
 impl Patch<'_> {
     /// The live object with a patch applied, decoded and defaulted.
-    fn patched(&self, live: Value, warnings: &mut Vec<String>) -> Result<Value> {
-        let name = meta_text(&live, "name").to_owned();
+    fn patched(&self, live: &Value, warnings: &mut Vec<String>) -> Result<Value> {
+        let name = meta_text(live, "name").to_owned();
         let (language, resource, body) = (self.language, self.writer.resource, self.body);
         let validation = self.options.validation;
         let strictly = validation != FieldValidation::Ignore;
@@ -191,23 +198,26 @@ impl Patch<'_> {
                     let found = strict::complaints(&decoded, patch.unknown_fields(), Some(body));
                     complaints.extend(found.into_iter().map(|complaint| format!("json patch {complaint}")));
                 }
-                patch.apply(live).map_err(|error| refusal(&error))?
+                patch.apply(live.clone()).map_err(|error| refusal(&error))?
             }
             Language::Merge => {
+                if let Some(why) = decoded.range_error().filter(|_| strictly) {
+                    return Err(syntax(why));
+                }
                 complaints.extend(strict::complaints(&decoded, &[], Some(body)));
-                merge_patch::apply(live, patch, strictly).map_err(|error| refusal(&error))?
+                merge_patch::apply(live.clone(), patch, strictly).map_err(|error| refusal(&error))?
             }
             Language::Strategic | Language::Apply => {
                 complaints.extend(strict::complaints(&decoded, &[], Some(body)));
                 match resource.ty() {
-                    Some(ty) => strategic::apply(live, patch, ty).map_err(|error| refusal(&error))?,
-                    None => live,
+                    Some(ty) => strategic::apply(live.clone(), patch, ty).map_err(|error| refusal(&error))?,
+                    None => live.clone(),
                 }
             }
         };
         // An empty list in the metadata of a custom resource is dropped when that is decoded, and says nothing then.
         let resets = resource.custom().is_none() && decode::resets_managed_fields(&merged);
-        let in_words = |why: String| language.unreadable(resource.ty(), body, &merged, why);
+        let in_words = |why: String| language.unreadable(resource.ty(), body, live, &merged, why);
         // Without a version, upstream reads the document as its internal type, which has no field of that spelling: not even the name.
         if language != Language::Strategic
             && resource.custom().is_none()

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use kubewright_store::Revision;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::wire::status::{Result, Status};
 
@@ -31,8 +31,12 @@ pub(crate) struct Continue {
 impl Continue {
     pub(crate) fn encode(&self) -> String {
         let revision = self.revision.map_or(-1, |revision| revision.0 as i64);
-        let token = json!({ "v": "meta.k8s.io/v1", "rv": revision, "start": format!("{}{}", self.after, if self.inclusive { "" } else { "\0" }) });
-        TOKEN.encode(token.to_string())
+        let start = format!("{}{}", self.after, if self.inclusive { "" } else { "\0" });
+        // In Go's order: a token is shown as it is.
+        let mut token = format!("{{\"v\":\"meta.k8s.io/v1\",\"rv\":{revision},\"start\":").into_bytes();
+        kubewright_codec::json::write_string(&start, &mut token);
+        token.push(b'}');
+        TOKEN.encode(token)
     }
 
     pub(crate) fn decode(token: &str) -> Result<Continue> {

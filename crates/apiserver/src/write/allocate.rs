@@ -76,6 +76,14 @@ impl Allocations {
         self.begin(resource, object, dry_run, begin)
     }
 
+    /// What a write reserves that needs no address and no port.
+    pub(crate) fn nothing(&self) -> Allocation<'_> {
+        Allocation {
+            from: self,
+            transaction: None,
+        }
+    }
+
     fn begin(
         &self,
         resource: &Resource,
@@ -84,10 +92,7 @@ impl Allocations {
         begin: impl FnOnce(&mut Allocator, &mut Value) -> std::result::Result<Transaction, AllocationError>,
     ) -> Result<Allocation<'_>> {
         if !is_services(resource) {
-            return Ok(Allocation {
-                from: self,
-                transaction: None,
-            });
+            return Ok(self.nothing());
         }
         let transaction = begin(&mut self.0.lock(), object).map_err(|refusal| match refusal {
             AllocationError::Invalid(errors) => {

@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
+use kubewright_apimachinery::go::quote;
 use kubewright_apimachinery::go::value::json_kind;
 use kubewright_codec::{Decoded, KEPT_DEPTH, json, strict, yaml};
 use kubewright_schema::protobuf::{self, Envelope};
@@ -417,7 +418,8 @@ fn mismatch(group: &str, version: &str, kind: &str, expected: ExpectedKind<'_>) 
             expected.kind
         ),
         None => {
-            format!("no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:111\"")
+            let (kind, given) = (quote(kind), quote(&given));
+            format!("no kind {kind} is registered for version {given} in scheme \"pkg/runtime/scheme.go:111\"")
         }
     }))
 }

@@ -18,7 +18,7 @@ pub(crate) fn json_after_patch(ty: Option<TypeRef<'_>>, value: &Value, operation
     let moves = ty.map(|ty| moves(ty, operations)).unwrap_or_default();
     let moves: Vec<Move<'_, '_>> = moves.iter().map(|(steps, of)| (steps.as_slice(), *of)).collect();
     let mut text = Vec::new();
-    write(ty, value, Some(&touched_by(operations)), &moves, &mut text);
+    write(ty, value, Some(&touched_by(ty, operations)), &moves, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
@@ -55,11 +55,26 @@ type Move<'s, 't> = (&'s [String], TypeRef<'t>);
 /// The places that a JSON patch copies or moves something to, with the types of where that is from.
 fn moves<'t>(ty: TypeRef<'t>, operations: &Value) -> Vec<(Vec<String>, TypeRef<'t>)> {
     let mut moves = Vec::new();
-    for operation in operations.as_array().into_iter().flatten() {
+    let operations = operations.as_array().map_or(&[][..], Vec::as_slice);
+    for (at, operation) in operations.iter().enumerate() {
         let text = |key: &str| operation.get(key).and_then(Value::as_str);
         let (Some("copy" | "move"), Some(from), Some(to)) = (text("op"), text("from"), text("path")) else {
             continue;
         };
+        // What a later operation goes through is sorted.
+        let goes_through = |path: &Value| {
+            let path = steps(path.as_str().unwrap_or_default());
+            path.len() > steps(to).len() && path.starts_with(&steps(to))
+        };
+        let mut later = operations[at + 1..].iter();
+        if later.any(|later| {
+            ["path", "from"]
+                .iter()
+                .filter_map(|key| later.get(key))
+                .any(goes_through)
+        }) {
+            continue;
+        }
         let below = |ty: TypeRef<'t>, step: &String| below(ty, step);
         if let Some(of) = steps(from).iter().try_fold(ty, below) {
             moves.push((steps(to), of));
@@ -129,7 +144,7 @@ fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, moves:
 }
 
 /// The objects that a JSON patch goes through, nested as in the document.
-fn touched_by(operations: &Value) -> Value {
+fn touched_by(ty: Option<TypeRef<'_>>, operations: &Value) -> Value {
     let mut touched = Value::Object(Map::new());
     for operation in operations.as_array().into_iter().flatten() {
         for path in ["path", "from"].iter().filter_map(|key| operation.get(key)?.as_str()) {
@@ -145,8 +160,51 @@ fn touched_by(operations: &Value) -> Value {
                 touch_all(place, operation.get("value").unwrap_or(&Value::Null));
             }
         }
+        let text = |key: &str| operation.get(key).and_then(Value::as_str).unwrap_or_default();
+        match text("op") {
+            "add" | "copy" => move_items_on(ty, &mut touched, &steps(text("path")), false),
+            "remove" => move_items_on(ty, &mut touched, &steps(text("path")), true),
+            "move" => {
+                move_items_on(ty, &mut touched, &steps(text("from")), true);
+                move_items_on(ty, &mut touched, &steps(text("path")), false);
+            }
+            _ => {}
+        }
     }
     touched
+}
+
+/// Notes that an item was inserted into a list, or taken out of it, which moves those behind it.
+fn move_items_on(ty: Option<TypeRef<'_>>, touched: &mut Value, steps: &[String], taken_out: bool) {
+    let Some((Ok(place), parents)) = steps
+        .split_last()
+        .map(|(last, parents)| (last.parse::<usize>(), parents))
+    else {
+        return;
+    };
+    let list = parents.iter().try_fold(ty, |ty, step| Some(below(ty?, step)));
+    if !list
+        .flatten()
+        .is_some_and(|list| matches!(list.shape(), Shape::List(_)))
+    {
+        return;
+    }
+    let mut items = Some(touched);
+    for step in parents {
+        items = items.and_then(|items| items.get_mut(step));
+    }
+    let Some(items) = items.and_then(Value::as_object_mut) else {
+        return;
+    };
+    let moved = std::mem::take(items)
+        .into_iter()
+        .filter_map(|(key, value)| match key.parse::<usize>() {
+            Ok(at) if taken_out && at == place => None,
+            Ok(at) if taken_out && at > place => Some(((at - 1).to_string(), value)),
+            Ok(at) if !taken_out && at >= place => Some(((at + 1).to_string(), value)),
+            _ => Some((key, value)),
+        });
+    *items = moved.collect();
 }
 
 /// Notes an object below one that a patch goes through.

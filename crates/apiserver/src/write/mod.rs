@@ -33,7 +33,7 @@ pub(crate) use prepare::bump_generation;
 pub(crate) use update::{IfMissing, Mode, update};
 
 use crate::admit::{Attributes, Operation};
-use crate::registry::Resource;
+use crate::registry::{Resource, Subresource};
 use crate::request::call::Call;
 use crate::wire::status::Result;
 use crate::write::allocate::Allocation;
@@ -120,6 +120,8 @@ impl<'c, 'a> PendingWrite<'c, 'a> {
         let (allocations, random) = (&server.allocate, &server.random);
         match &self.live {
             None => allocations.for_create(self.resource, &mut self.object, self.dry_run, random),
+            // The spec that a write of the status brings along is not looked at.
+            Some(_) if self.call.target.subresource == Some(Subresource::Status) => Ok(allocations.nothing()),
             Some(live) => allocations.for_update(self.resource, &mut self.object, &live.object, self.dry_run, random),
         }
     }

@@ -25,6 +25,11 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, YamlError> {
         return Ok(decoded);
     }
     let mut text = Cow::Borrowed(tree::readable(bytes)?);
+    if let Some(line) = quoted::line_behind_broken_key(&text) {
+        return Err(YamlError::yaml(format_args!(
+            "line {line}: did not find expected ',' or '}}'"
+        )));
+    }
     for _ in 0..MAX_INDENTATIONS {
         let outcome = tree::parse(&text).map(|tree| build::build(&tree));
         let refusal = match outcome {

@@ -1,5 +1,7 @@
 //! Quoted scalars whose further lines are not indented, which YAML 1.1 allows and YAML 1.2 does not.
 
+use crate::json;
+
 /// What indentation may cost before it is given up.
 const MAX_ADDED: usize = 4 << 20;
 
@@ -22,6 +24,35 @@ pub(super) fn indent(text: &str, at: usize) -> Option<String> {
         ]
         .concat(),
     )
+}
+
+/// The line, counted from nought, of the colon behind the first key of a JSON document that goes over a line break, which no key in YAML may.
+/// `None` also if something else is wrong before it.
+pub(super) fn line_behind_broken_key(text: &str) -> Option<usize> {
+    if !text.starts_with('{') || !text.contains('\n') {
+        return None;
+    }
+    let mut open = Vec::new();
+    let mut rest = 0;
+    while let Some(found) = text[rest..].find(['{', '[', '}', ']', '"']) {
+        let at = rest + found;
+        rest = at + 1;
+        match text.as_bytes()[at] {
+            b'"' => {
+                let end = rest + end_of_content(&text[rest..], '"')?;
+                let behind = text[end + 1..].trim_start_matches([' ', '\t', '\r', '\n']);
+                if text[rest..end].contains('\n') && behind.starts_with(':') && open.last() == Some(&b'{') {
+                    let is_whole = json::decode(&text.as_bytes()[..at])
+                        .is_err_and(|error| error.to_string() == "unexpected end of JSON input");
+                    return is_whole.then(|| text[..text.len() - behind.len()].matches('\n').count());
+                }
+                rest = end + 1;
+            }
+            bracket @ (b'{' | b'[') => open.push(bracket),
+            _ => drop(open.pop()),
+        }
+    }
+    None
 }
 
 /// Where the closing quote stands.

@@ -58,10 +58,18 @@ impl<'a> Tree<'a> {
     }
 }
 
+const CONTROL_CHARACTERS: &str = "control characters are not allowed";
+
 /// Checks what Go's reader checks before anything is parsed.
 pub(super) fn readable(bytes: &[u8]) -> Result<&str, YamlError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let rest = &bytes[error.valid_up_to()..];
+        let (read, rest) = bytes.split_at(error.valid_up_to());
+        // Whatever comes first is named.
+        if std::str::from_utf8(read)
+            .is_ok_and(|read| read.strip_prefix('\u{feff}').unwrap_or(read).chars().any(is_forbidden))
+        {
+            return YamlError::yaml(CONTROL_CHARACTERS);
+        }
         let width = match rest.first() {
             Some(0xC0..=0xDF) => 2,
             Some(0xE0..=0xEF) => 3,
@@ -78,7 +86,7 @@ pub(super) fn readable(bytes: &[u8]) -> Result<&str, YamlError> {
     // A byte order mark at the start says how the text is encoded and is no part of it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.chars().any(is_forbidden) {
-        return Err(YamlError::yaml("control characters are not allowed"));
+        return Err(YamlError::yaml(CONTROL_CHARACTERS));
     }
     check_version(text)?;
     match leading_tab(text) {

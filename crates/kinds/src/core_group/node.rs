@@ -199,6 +199,14 @@ fn validate_pod_cidrs(object: &Value, errors: &mut Errors) {
     if cidrs.len() < 2 {
         return;
     }
+    let unreadable = |cidr: &&str| net::parse_cidr_sloppy(cidr).is_none();
+    if let Some(index) = cidrs.iter().position(unreadable) {
+        let cidr = cidrs[index];
+        let why = format!(
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{index}]: <nil> (invalid CIDR address: {cidr})"
+        );
+        errors.push(FieldError::internal(&path, why));
+    }
     let families: Option<Vec<bool>> = cidrs
         .iter()
         .map(|cidr| net::parse_cidr_sloppy(cidr).map(|cidr| cidr.address.is_ipv4()))

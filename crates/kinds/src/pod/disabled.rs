@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use crate::rules::access::is_empty;
-
 use super::containers;
 
 /// Clears them in a pod's spec.
@@ -37,7 +35,8 @@ fn drop_stop_signal(container: &mut Value) {
         return;
     };
     let dropped = lifecycle.remove("stopSignal").is_some_and(|signal| !signal.is_null());
-    if dropped && lifecycle.values().all(is_empty) {
+    // A handler that is there is refused, even an empty one.
+    if dropped && lifecycle.values().all(Value::is_null) {
         container.remove("lifecycle");
     }
 }

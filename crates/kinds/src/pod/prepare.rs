@@ -37,7 +37,11 @@ pub(crate) fn update(update: Update<'_>) {
         subresource,
     } = update;
     match subresource {
-        Some("status") => prepare_status(object, old),
+        Some("status") => {
+            prepare_status(object, old);
+            // Of a feature that is off.
+            remove(object, &["status", "nodeAllocatableResourceClaimStatuses"]);
+        }
         Some("ephemeralcontainers") => {
             let containers = at(object, &["spec", "ephemeralContainers"]).cloned();
             keep(object, old, &["spec"]);

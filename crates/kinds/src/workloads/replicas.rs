@@ -45,6 +45,10 @@ impl<R: Replicas> Behaviour for R {
 
     fn prepare_update(&self, mut update: Update<'_>) {
         common::prepare_update(&mut update);
+        // What is stored is read with its defaults, also those that a body without a spec could not have.
+        if update.subresource == Some("status") {
+            self.default_spec(update.object);
+        }
     }
 
     fn validate_create(&self, object: &Value, errors: &mut Errors) {

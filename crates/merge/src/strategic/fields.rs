@@ -169,7 +169,7 @@ fn without_nulls(mut value: Value) -> Value {
     value
 }
 
-fn discard_nulls(value: &mut Value) {
+pub(super) fn discard_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, value| !value.is_null());

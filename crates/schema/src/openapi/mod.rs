@@ -11,6 +11,7 @@ mod paths;
 mod render;
 mod schemas;
 mod shared;
+mod text;
 
 use std::collections::BTreeSet;
 
@@ -20,6 +21,7 @@ pub use custom::{Custom, add_custom_v2, custom_v3, schema_name};
 pub use docs::{NoTypeDocs, TypeDocs};
 pub use gnostic::{document_protobuf, swagger_protobuf};
 pub use render::Dialect;
+pub use text::{write_discovery, write_document, write_swagger};
 
 use group_versions::GroupVersions;
 use operation::{Operation, PLAIN, PathItem, Shape};
