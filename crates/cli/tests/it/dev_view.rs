@@ -163,6 +163,7 @@ fn a_page_shows_reconciles_and_objects_to_who_has_the_link_and_no_secrets() {
         "/plot.js",
         "/requests.js",
         "/webhooks.js",
+        "/story.js",
         "/warnings.js",
     ] {
         let answer = page.ask(&format!("GET {path}"), &[], "");
