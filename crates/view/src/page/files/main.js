@@ -186,6 +186,9 @@ async function introduce() {
   travel.draw();
 }
 
+/** News that only one view shows: another is not drawn anew for them. */
+const SHOWN_BY = { operator: "operator", requests: "requests" };
+
 function listen() {
   const news = new EventSource("/api/news");
   news.addEventListener("message", (event) => {
@@ -202,7 +205,7 @@ function listen() {
     if (told.warnings) views.warnings.take(told.warnings);
     if (told.story) story.take(told.story);
     if (told.story) at("story-key").hidden = false;
-    redraw();
+    if (Object.keys(told).some((part) => (SHOWN_BY[part] ?? view) === view)) redraw();
   });
   news.addEventListener("error", () => {
     if (news.readyState === EventSource.CLOSED) stranger();
