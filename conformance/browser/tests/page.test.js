@@ -256,12 +256,14 @@ async function latencies(prefix, count) {
   for (let number = 0; number < count; number++) {
     // Each stands above those before it.
     const name = `${prefix}-${String(count - number).padStart(3, "0")}`;
+    // Seen is what the list has once the frame is over in which it was put there.
     const seen = page.evaluate((name) => new Promise((resolve) => {
-      const look = () => {
-        if ([...document.querySelectorAll("#list .row b")].some((one) => one.textContent === `default/${name}`)) requestAnimationFrame(() => resolve(Date.now()));
-        else requestAnimationFrame(look);
-      };
-      look();
+      const observer = new MutationObserver(() => {
+        if (![...document.querySelectorAll("#list .row b")].some((one) => one.textContent === `default/${name}`)) return;
+        observer.disconnect();
+        requestAnimationFrame(() => resolve(Date.now()));
+      });
+      observer.observe(document.querySelector("#list"), { childList: true, subtree: true });
     }), name);
     const uid = await create(map(name, {}));
     const at = await seen;

@@ -1,8 +1,9 @@
 // What the tests share: `kubewright dev` with the example operator, and a browser that looks at its page.
 
-import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -20,21 +21,92 @@ export const PATIENCE = Number(process.env.KUBEWRIGHT_PATIENCE ?? 120_000);
 export async function startDev() {
   // While one works on the tests: one that runs already.
   if (process.env.KUBEWRIGHT_LINK) return { link: process.env.KUBEWRIGHT_LINK, said: () => "", stop: async () => {} };
-  const program = process.env.KUBEWRIGHT ?? join(checkout, "target/debug/kubewright");
-  const child = spawn(program, ["dev"], { cwd: join(checkout, "examples/markdown-view"), stdio: ["ignore", "pipe", "pipe"] });
+  return start(["dev"], { cwd: join(checkout, "examples/markdown-view") });
+}
+
+const built = join(checkout, "target/debug");
+
+/** Starts the command, and waits for the link of its page. */
+export async function start(words, { cwd, env = process.env } = {}) {
+  const program = process.env.KUBEWRIGHT ?? join(built, "kubewright");
+  const child = spawn(program, words, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   const found = new Promise((resolve, reject) => {
     const hear = (piece) => {
       said += piece;
-      const link = said.match(/See what happens: (http:\S+)/);
+      const link = said.match(/(http:\/\/[^\s"]+#token=[0-9a-f]{64})/);
       if (link) resolve(link[1]);
     };
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
-    child.on("exit", (code) => reject(new Error(`kubewright dev ended with ${code}:\n${said}`)));
+    child.on("exit", (code) => reject(new Error(`kubewright ${words.join(" ")} ended with ${code}:\n${said}`)));
   });
   const link = await found;
   return { link, said: () => said, stop: () => new Promise((resolve) => { child.on("exit", resolve); child.kill("SIGINT"); }) };
+}
+
+/** A cluster whose Pods are processes of this machine, with the image `shell:dev`. */
+export async function startProcessCluster(folder) {
+  const program = process.env.KUBEWRIGHT ?? join(built, "kubewright");
+  const kubeconfig = join(folder, "kubeconfig");
+  const child = spawn(program, ["apiserver", "--secure-port=0", "--controllers=all", "--run-images", "--kubeconfig-out", kubeconfig], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => { child.on("exit", resolve); });
+  const isUp = new Promise((resolve) => { child.stdout.on("data", (piece) => { if (String(piece).includes("KUBECONFIG=")) resolve(true); }); });
+  if (await Promise.race([isUp, ended]) !== true) throw new Error("kubewright apiserver ended");
+  const loaded = spawnSync(program, ["image", "load", "shell:dev", "--binary", "/bin/sh", "--kubeconfig", kubeconfig], { encoding: "utf8" });
+  if (loaded.status !== 0) throw new Error(loaded.stderr);
+  return { kubeconfig, stop: () => { child.kill("SIGINT"); return ended; } };
+}
+
+/** A project whose operator is a program that is built already, and whose cargo only takes it: a save is there in no time. */
+export class Project {
+  constructor() {
+    this.folder = mkdtempSync(join(tmpdir(), "kubewright-browser-"));
+    this.write("PROJECT", 'domain: example.com\nlayout:\n- kubewright.dev/v1\nprojectName: shop\nversion: "3"\n');
+    this.write("Cargo.toml", '[package]\nname = "shop"\n');
+    this.write("config/samples/v1_configmap.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n");
+    this.write("bin/cargo", `#!/bin/sh
+mkdir -p target
+cmp -s src/operator.sh target/shop || cp src/operator.sh target/shop
+printf '{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"shop"},"manifest_path":"%s/Cargo.toml","executable":"%s/target/shop"}\\n' "$PWD" "$PWD"
+`);
+  }
+
+  /** The operator is this example of the command's package from now on. */
+  operator(name) {
+    this.write("src/operator.sh", `#!/bin/sh\nexec '${join(built, "examples", name)}' "$@"\n`);
+  }
+
+  /** Starts `kubewright dev`, with a cluster of its own or that of a kubeconfig. */
+  async dev(kubeconfig = null) {
+    const env = { ...process.env, CARGO: join(this.folder, "bin/cargo"), PATH: `${join(this.folder, "bin")}:${process.env.PATH}` };
+    delete env.KUBECONFIG;
+    if (kubeconfig === null) return start(["dev"], { cwd: this.folder, env });
+    return start(["dev", "--context=kubewright", "--allow-writes"], { cwd: this.folder, env: { ...env, KUBECONFIG: kubeconfig } });
+  }
+
+  /** A real exploration, of an operator with a mistake: its report is where explorations leave theirs. */
+  explore() {
+    const folder = join(this.folder, "target/explore");
+    mkdirSync(folder, { recursive: true });
+    // What is found fails the test: the report is what counts.
+    const ran = spawnSync("cargo", ["test", "--locked", "-p", "broken-operators", "--test", "edits"],
+      { cwd: checkout, env: { ...process.env, KUBEWRIGHT_EXPLORE_REPORT: folder }, encoding: "utf8" });
+    if (readdirSync(folder).length === 0) throw new Error(ran.stdout + ran.stderr);
+  }
+
+  write(name, text) {
+    const path = join(this.folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    // In one step, so that nobody who looks sees half of it.
+    writeFileSync(`${path}.half`, text);
+    if (name.includes("bin/") || name.endsWith(".sh")) chmodSync(`${path}.half`, 0o755);
+    renameSync(`${path}.half`, path);
+  }
+
+  remove() {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
 }
 
 export async function openBrowser() {

@@ -24,6 +24,7 @@ use kubewright_runtime::serve::BindAddress;
 use kubewright_runtime::stop::Stopper;
 use kubewright_runtime::trace::Trace;
 use kubewright_system::listen::free_ports;
+use kubewright_view::SharedModel;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -169,9 +170,9 @@ impl DemoEnvironment {
     }
 
     /// Serves the page that shows what happens inside; its link. The operator has to run.
-    pub(super) async fn show_inside(&mut self) -> Result<String, Box<dyn Error>> {
+    pub(super) async fn show_inside(&mut self, model: SharedModel) -> Result<String, Box<dyn Error>> {
         let operator = self.operator.as_ref().ok_or("the operator does not run")?;
-        let inside = InsidePage::start(&self.embedded, operator.debug).await?;
+        let inside = InsidePage::start(model, &self.embedded, operator.debug).await?;
         let link = inside.link().to_owned();
         self.inside = Some(inside);
         Ok(link)

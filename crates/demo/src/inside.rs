@@ -6,11 +6,63 @@ use std::sync::Arc;
 
 use kubewright_cluster::embedded::Embedded;
 use kubewright_runtime::stop::Stopper;
-use kubewright_view::{ClientCluster, Model, Page, PageContent, SharedModel, follow_operator, follow_server};
+use kubewright_view::{
+    ClientCluster, Model, Page, PageContent, SharedModel, StoryLine, follow_operator, follow_server,
+};
 use tokio::task::JoinHandle;
+
+use super::line::{Content, ObjectChange};
 
 /// As much is kept of what objects were.
 const HISTORY_BYTES: usize = 64 << 20;
+
+/// What the page shows, before it is served: the story begins earlier.
+pub(super) fn model() -> SharedModel {
+    SharedModel::new(Model::new(HISTORY_BYTES))
+}
+
+/// Tells a page what is printed; what it shows by itself, such as reconciles, is left out.
+pub(super) fn tell(model: &SharedModel, content: &Content) {
+    let line = match content {
+        Content::Chapter { title, words } => return model.begin_chapter(title, words),
+        Content::Command(line) => StoryLine::Command(line.clone()),
+        Content::Fact { subject, text } => StoryLine::Words(format!("{subject}: {text}")),
+        Content::Object(change) => StoryLine::Object {
+            kind: change.kind.clone(),
+            namespace: change.namespace.clone(),
+            name: change.name.clone(),
+            words: happened(change),
+        },
+        Content::Condition(change) => StoryLine::Object {
+            kind: change.kind.clone(),
+            namespace: change.namespace.clone(),
+            name: change.name.clone(),
+            words: format!(
+                "{} {}: {} is {}",
+                change.kind, change.name, change.condition, change.status
+            ),
+        },
+        Content::Denied { message, .. } => StoryLine::Refused(message.clone()),
+        Content::Warning(text) => StoryLine::Words(text.clone()),
+        Content::Reconcile(_)
+        | Content::Summary(_)
+        | Content::Inside { .. }
+        | Content::Serving { .. }
+        | Content::End { .. } => return,
+    };
+    model.tell_story(line);
+}
+
+fn happened(change: &ObjectChange) -> String {
+    let ObjectChange { kind, name, detail, .. } = change;
+    let what = change.change.as_str();
+    match &**detail {
+        "" => format!("{kind} {name} {what}"),
+        // `ready on node-1` says it all.
+        detail if detail.starts_with(what) => format!("{kind} {name} {detail}"),
+        detail => format!("{kind} {name} {what}: {detail}"),
+    }
+}
 
 /// The page, as long as it is served.
 pub(super) struct InsidePage {
@@ -21,8 +73,7 @@ pub(super) struct InsidePage {
 
 impl InsidePage {
     /// Serves it on a free port of this machine. `debug` is where the operator says what it does.
-    pub(super) async fn start(embedded: &Embedded, debug: SocketAddr) -> io::Result<Self> {
-        let model = SharedModel::new(Model::new(HISTORY_BYTES));
+    pub(super) async fn start(model: SharedModel, embedded: &Embedded, debug: SocketAddr) -> io::Result<Self> {
         let content = PageContent {
             title: "kubewright demo".to_owned(),
             model: model.clone(),

@@ -41,6 +41,7 @@ use kubewright_cluster::quoted;
 use kubewright_runtime::operator::Description;
 use kubewright_runtime::stop::Stopper;
 use kubewright_system::signals::Signals;
+use kubewright_view::SharedModel;
 
 use self::environment::DemoEnvironment;
 use self::json::Json;
@@ -84,7 +85,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Stay until Ctrl-C: for kubectl, with a page that shows what happens inside, as `kubewright dev` has it, while the story is told here, and with
+    /// Stay until Ctrl-C: for kubectl, with a page that shows what happens inside, as `kubewright dev` has it, with the story beside it, and with
     /// the rendered pages of each MarkdownView on a port of this machine.
     #[arg(long)]
     serve: bool,
@@ -140,12 +141,13 @@ async fn run_demo(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         Box::new(Text::new(Terminal::of_stdout(arguments.color)))
     };
     let (mut watcher, notices) = Watcher::new();
-    let mut presenter = Presenter::new(notices, format, pace);
+    let shown = pages.is_some().then(inside::model);
+    let mut presenter = Presenter::new(notices, format, pace, shown.clone());
     let mut environment = None;
     let done = tokio::select! {
         biased;
         _ = signals.more_than(0) => Ok(ExitCode::from(INTERRUPTED)),
-        done = run_chapters(arguments.secure_port, pages, &mut presenter, &mut watcher, &mut environment) => {
+        done = run_chapters(arguments.secure_port, pages.zip(shown), &mut presenter, &mut watcher, &mut environment) => {
             done.map(|()| ExitCode::SUCCESS)
         }
     };
@@ -167,7 +169,7 @@ async fn run_demo(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 
 async fn run_chapters(
     secure_port: u16,
-    pages: Option<Pages>,
+    pages: Option<(Pages, SharedModel)>,
     presenter: &mut Presenter,
     watcher: &mut Watcher,
     started: &mut Option<DemoEnvironment>,
@@ -176,12 +178,12 @@ async fn run_chapters(
     let Some(environment) = started else {
         return Err("there is no cluster".into());
     };
-    if pages.is_some() {
-        let link = environment.show_inside().await?;
+    if let Some((_, model)) = &pages {
+        let link = environment.show_inside(model.clone()).await?;
         presenter.print(Content::Inside { link })?;
     }
     chapters::create_change_and_delete_a_view(presenter, environment).await?;
-    let Some(pages) = pages else {
+    let Some((pages, _)) = pages else {
         return Ok(presenter.print(Content::Summary(chapters::summary(presenter, environment, start_up)))?);
     };
     chapters::welcome(presenter, environment).await?;

@@ -3,8 +3,10 @@
 use std::io::{self, ErrorKind, Write as _};
 use std::time::{Duration, Instant};
 
+use kubewright_view::SharedModel;
 use tokio::time::{sleep, timeout};
 
+use super::inside;
 use super::line::{Content, Line};
 use super::reconciles::Reconciles;
 use super::state::ClusterState;
@@ -78,6 +80,8 @@ pub(super) struct Presenter {
     notices: NoticeReceiver,
     format: Box<dyn Format + Send>,
     pace: Pauses,
+    /// What a page shows, which is told the same.
+    shown: Option<SharedModel>,
     pub(super) state: ClusterState,
     reconciles: Reconciles,
     began: Instant,
@@ -88,12 +92,18 @@ pub(super) struct Presenter {
 }
 
 impl Presenter {
-    pub(super) fn new(notices: NoticeReceiver, format: Box<dyn Format + Send>, pace: Pauses) -> Self {
+    pub(super) fn new(
+        notices: NoticeReceiver,
+        format: Box<dyn Format + Send>,
+        pace: Pauses,
+        shown: Option<SharedModel>,
+    ) -> Self {
         let now = Instant::now();
         Presenter {
             notices,
             format,
             pace,
+            shown,
             state: ClusterState::default(),
             reconciles: Reconciles::default(),
             began: now,
@@ -134,6 +144,7 @@ impl Presenter {
     /// Prints a line for something that happens now.
     pub(super) fn print(&mut self, content: Content) -> Result<(), PresentError> {
         let line = self.line(Instant::now(), content);
+        self.show(&line.content);
         let text = self.format.render(&line);
         write(&text)
     }
@@ -203,12 +214,19 @@ impl Presenter {
 
     async fn print_paced(&mut self, at: Instant, content: Content) -> Result<(), PresentError> {
         let line = self.line(at, content);
+        self.show(&line.content);
         let text = self.format.render(&line);
         if !text.is_empty() {
             write(&text)?;
             self.pause(self.pace.line).await;
         }
         Ok(())
+    }
+
+    fn show(&self, content: &Content) {
+        if let Some(model) = &self.shown {
+            inside::tell(model, content);
+        }
     }
 
     fn line(&self, at: Instant, content: Content) -> Line {

@@ -14,7 +14,7 @@ pub use actions::{
     Abilities, Answer, ClientCluster, Cluster, Edit, Forked, Forks, LogStream, ObjectEvent, ObjectName, Propagation,
     Refusal, RefusedField, WantedLog,
 };
-pub use model::{Model, OperatorState, SharedModel};
+pub use model::{Model, OperatorState, SharedModel, StoryLine};
 pub use page::{Page, PageContent};
 pub use source::{
     Connect, Connecting, Connection, FollowedKind, OperatorKinds, follow_cluster, follow_operator, follow_server,

@@ -163,6 +163,7 @@ fn a_page_shows_reconciles_and_objects_to_who_has_the_link_and_no_secrets() {
         "/plot.js",
         "/requests.js",
         "/webhooks.js",
+        "/story.js",
         "/warnings.js",
     ] {
         let answer = page.ask(&format!("GET {path}"), &[], "");
@@ -427,4 +428,39 @@ fn the_objects_of_a_cluster_that_is_named_are_on_the_page() {
     dev.signal("TERM");
     let (status, said) = dev.end();
     assert_eq!(status.code(), Some(0), "{said}");
+}
+
+#[test]
+fn an_edit_that_loops_is_seen_with_its_reason() {
+    let project = TestProject::real();
+    let mut dev = project.start(None, &["dev"]);
+    let page = Page::of(&mut dev);
+    let cookie = page.login();
+    dev.until("sample configmap/sample created");
+    project.edit_so_that_it_loops();
+    dev.until("the operator runs anew, ");
+    let what = "blue default/sample and red default/sample wake each other again and again";
+    let warning = page.until(&cookie, |news| {
+        let mut warnings = news["warnings"].as_array().into_iter().flatten();
+        warnings.find(|warning| warning["what"] == what).cloned()
+    });
+    assert!(warning["advice"].as_str().unwrap().contains("one owner"), "{warning}");
+
+    // From the warning to a reconcile, and on the way back to what one writes and the other changes back.
+    let reconcile = |id: &Value| page.json(&format!("/api/reconcile?id={}", id.as_str().unwrap()), &cookie);
+    let last = reconcile(&warning["reconcile"]);
+    let before = last["before"].as_array().unwrap();
+    for controller in ["red", "blue"] {
+        let times = before
+            .iter()
+            .filter(|one| one["controller"] == controller && one["key"] == "default/sample");
+        assert!(times.count() > 1, "{controller}: {last}");
+    }
+    let writer = reconcile(&last["wokenBy"][0]["writer"]);
+    let mut steps = writer["steps"].as_array().unwrap().iter();
+    let change = steps.find_map(|step| step["changes"].as_array()?.first());
+    let change = change.unwrap_or_else(|| panic!("it changed nothing: {writer}"));
+    assert_eq!(change["path"], "data.colour", "{writer}");
+    dev.signal("TERM");
+    assert_eq!(dev.end().0.code(), Some(0));
 }

@@ -225,6 +225,23 @@ impl Archive {
             .filter(|version| !version.is_deletion)
     }
 
+    /// The newest object of a kind and name, with the revision since which it is as it is, or of its last version if it is gone.
+    pub(crate) fn named(&self, kind: &str, namespace: &str, name: &str) -> Option<(&str, u64)> {
+        let is_it = |version: &Version| {
+            let summary = &version.summary;
+            summary.kind == kind
+                && summary.namespace.as_deref().unwrap_or_default() == namespace
+                && summary.name == name
+        };
+        let found = self.by_uid.iter().filter_map(|(uid, tracked)| {
+            let last = tracked.versions.back().filter(|last| is_it(last))?;
+            let mut shown = tracked.versions.iter().rev().filter(|version| !version.is_deletion);
+            Some((uid.as_str(), last.revision, shown.next()?.revision))
+        });
+        let newest = found.max_by_key(|(_, last, _)| *last);
+        newest.map(|(uid, _, shown)| (uid, shown))
+    }
+
     /// The versions of an object, the oldest first.
     pub(crate) fn versions(&self, uid: &str) -> impl Iterator<Item = &Version> {
         self.by_uid.get(uid).into_iter().flat_map(|tracked| &tracked.versions)
@@ -360,6 +377,18 @@ mod tests {
                 .collect::<Vec<_>>(),
             [10, 30]
         );
+    }
+
+    #[test]
+    fn an_object_is_found_by_its_name_even_if_it_is_gone() {
+        let mut archive = Archive::new(1 << 20);
+        archive.take(seen(1, 10, false));
+        archive.take(seen(2, 20, false));
+        assert_eq!(archive.named("ConfigMap", "", "c1"), Some(("1", 10)));
+        archive.take(seen(1, 30, true));
+        assert_eq!(archive.named("ConfigMap", "", "c1"), Some(("1", 10)));
+        assert_eq!(archive.named("ConfigMap", "", "c3"), None);
+        assert_eq!(archive.named("Secret", "", "c2"), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod operator;
 mod reconcile;
 mod requests;
 mod session;
+mod story;
 mod summary;
 mod timeline;
 mod warnings;
@@ -34,6 +35,8 @@ pub(crate) use requests::Asked;
 use requests::Requests;
 pub use session::OperatorState;
 use session::SessionState;
+pub use story::StoryLine;
+use story::{Story, ToldLine};
 use timeline::{Taken, Timeline};
 use warnings::{HOPS, Warnings};
 
@@ -60,6 +63,7 @@ pub struct Model {
     pub(crate) requests: Requests,
     warnings: Warnings,
     pub(crate) unreadable: Unreadable,
+    story: Story,
 }
 
 /// Kinds whose objects cannot be read, and why.
@@ -80,6 +84,7 @@ impl Model {
             requests: Requests::default(),
             warnings: Warnings::default(),
             unreadable: Unreadable::default(),
+            story: Story::default(),
         }
     }
 
@@ -113,6 +118,31 @@ impl Model {
         if before.as_deref() != why {
             self.unreadable.change += 1;
         }
+    }
+
+    /// The story goes on. A line about an object leads to the object as it is when that is told, or as it was last.
+    fn tell(&mut self, line: StoryLine) {
+        let (is, text, about) = match line {
+            StoryLine::Command(text) => ("command", text, None),
+            StoryLine::Words(text) => ("words", text, None),
+            StoryLine::Refused(text) => ("refused", text, None),
+            StoryLine::Object {
+                kind,
+                namespace,
+                name,
+                words,
+            } => {
+                let about = self.archive.named(&kind, &namespace, &name);
+                ("object", words, about.map(|(uid, revision)| (uid.to_owned(), revision)))
+            }
+        };
+        let (uid, revision) = about.unzip();
+        self.story.add(ToldLine {
+            is,
+            text,
+            uid,
+            revision,
+        });
     }
 
     /// Takes a change of an object.
@@ -161,6 +191,16 @@ impl SharedModel {
     /// The command did something with the operator, or saw it.
     pub fn session(&self, state: OperatorState) {
         self.write(|model| model.session.set(state, Timestamp::now()));
+    }
+
+    /// A chapter of a story begins, which is shown beside what happens.
+    pub fn begin_chapter(&self, title: &str, words: &str) {
+        self.write(|model| model.story.begin(title, words, model.archive.newest()));
+    }
+
+    /// The chapter goes on.
+    pub fn tell_story(&self, line: StoryLine) {
+        self.write(|model| model.tell(line));
     }
 
     /// The operator asks the API server as this user, and describes itself so.

@@ -14,6 +14,7 @@ pub(crate) struct Cursor {
     requests: u64,
     warnings: u64,
     unreadable: u64,
+    story: u64,
 }
 
 impl Model {
@@ -55,6 +56,10 @@ impl Model {
         if self.unreadable.change > cursor.unreadable {
             cursor.unreadable = self.unreadable.change;
             news.insert("unreadable".to_owned(), json!(self.unreadable.by_kind));
+        }
+        if let Some(story) = self.story.since(cursor.story) {
+            cursor.story = story.change;
+            news.insert("story".to_owned(), json!(story));
         }
         (!news.is_empty()).then_some(Value::Object(news))
     }

@@ -61,6 +61,8 @@ pub(crate) struct Reconcile {
     pub(crate) end: Option<End>,
     /// How much later it is tried again.
     pub(crate) again: Option<Duration>,
+    /// The attempt before, if it failed and this is the next.
+    pub(super) retry_of: Option<ReconcileId>,
     /// The reconciles that its writes woke.
     pub(crate) caused: Vec<ReconcileId>,
     /// Its place among all.
@@ -117,6 +119,7 @@ impl Reconcile {
             steps: Vec::new(),
             end: None,
             again: None,
+            retry_of: None,
             caused: Vec::new(),
             order: 0,
             change: 0,

@@ -1,6 +1,7 @@
 //! What was asked of the API server, by whom and with what answer; and what that says of the operator's rights.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use kubewright_description::Description;
 use kubewright_manifests::rules::check::{Origin, Request, check};
@@ -15,8 +16,39 @@ pub(crate) struct Requests {
     /// What the operator asked for, each once.
     of_operator: HashMap<OperatorRequest, Request>,
     /// Who the operator is, and how it describes itself, if it does.
-    operator: Option<(String, Option<Description>)>,
+    operator: Option<(String, Option<Arc<Description>>)>,
+    /// What that says of its rights, as it was found out last.
+    rights: Rights,
+    /// Whether the operator asked for something else since then, or is another.
+    is_unchecked: bool,
     change: u64,
+}
+
+/// What has to be known to say something of the operator's rights. That takes its time, so it is done where nobody waits for the model.
+#[derive(Debug)]
+pub(crate) struct RightsCheck {
+    description: Arc<Description>,
+    requests: Vec<Request>,
+}
+
+/// Rights that the operator lacks, and those that it never used, in words.
+#[derive(Debug, Default)]
+pub(crate) struct Rights {
+    missing: Vec<String>,
+    unused: Vec<String>,
+}
+
+impl RightsCheck {
+    /// Compares what is granted with what was asked for.
+    pub(crate) fn rights(&self) -> Rights {
+        let report = check(&self.description, &self.requests);
+        // What follows from declarations is in use as soon as the caches are.
+        let unused = report.unused.iter().filter(|unused| unused.origin == Origin::Written);
+        Rights {
+            missing: report.denied.iter().map(ToString::to_string).collect(),
+            unused: unused.map(ToString::to_string).collect(),
+        }
+    }
 }
 
 /// A request that was answered.
@@ -59,7 +91,8 @@ impl Requests {
         if self.operator.as_ref().is_none_or(|(known, _)| *known != user) {
             self.of_operator.clear();
         }
-        self.operator = Some((user, description));
+        self.operator = Some((user, description.map(Arc::new)));
+        self.is_unchecked = true;
         self.change += 1;
     }
 
@@ -93,10 +126,27 @@ impl Requests {
                 name: request.name.clone(),
                 allowed: request.allowed,
             };
-            if self.of_operator.len() < MOST {
-                self.of_operator.entry(key).or_insert(request);
+            if self.of_operator.len() < MOST && !self.of_operator.contains_key(&key) {
+                self.of_operator.insert(key, request);
+                self.is_unchecked = true;
             }
         }
+    }
+
+    /// What is to be compared, if there is something that was not: what the operator does again and again is looked at once.
+    pub(crate) fn take_check(&mut self) -> Option<RightsCheck> {
+        let (_, description) = self.operator.as_ref()?;
+        let description = Arc::clone(description.as_ref()?);
+        std::mem::take(&mut self.is_unchecked).then(|| RightsCheck {
+            description,
+            requests: self.of_operator.values().cloned().collect(),
+        })
+    }
+
+    /// Takes what the comparison came to.
+    pub(crate) fn checked(&mut self, rights: Rights) {
+        self.rights = rights;
+        self.change += 1;
     }
 
     /// Everything, if something changed after a change.
@@ -108,15 +158,10 @@ impl Requests {
         let mut part = json!({ "requests": requests });
         if let Some((user, description)) = &self.operator {
             part["operator"] = user.as_str().into();
-            let Some(description) = description else {
-                return Some((self.change, part));
-            };
-            let requests: Vec<Request> = self.of_operator.values().cloned().collect();
-            let report = check(description, &requests);
-            part["missing"] = report.denied.iter().map(ToString::to_string).collect();
-            // What follows from declarations is in use as soon as the caches are.
-            let unused = report.unused.iter().filter(|unused| unused.origin == Origin::Written);
-            part["unused"] = unused.map(ToString::to_string).collect();
+            if description.is_some() {
+                part["missing"] = json!(self.rights.missing);
+                part["unused"] = json!(self.rights.unused);
+            }
         }
         Some((self.change, part))
     }
@@ -181,6 +226,8 @@ mod tests {
         requests.take(asked("shop", "patch", "deployments", 201));
         requests.take(asked("shop", "list", "daemonsets", 403));
         requests.take(asked("kubectl", "list", "statefulsets", 403));
+        let rights = requests.take_check().unwrap().rights();
+        requests.checked(rights);
         let (change, told) = requests.since(0).unwrap();
         let missing = told["missing"].as_array().unwrap();
         assert_eq!(missing.len(), 1, "{told}");
@@ -195,6 +242,12 @@ mod tests {
         );
         assert_eq!(told["requests"].as_array().unwrap().len(), 3);
         assert!(requests.since(change).is_none());
+        // The same again is no reason to compare again; something else is.
+        requests.take(asked("shop", "list", "daemonsets", 403));
+        requests.take(asked("kubectl", "get", "daemonsets", 200));
+        assert!(requests.take_check().is_none());
+        requests.take(asked("shop", "delete", "deployments", 200));
+        assert!(requests.take_check().unwrap().rights().unused.is_empty());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! From the records of the operator's trace to reconciles, the newest of which are kept.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kubewright_runtime::trace::{Cause, TraceEvent, TraceRecord, WebhookCall};
+use kubewright_runtime::trace::{Cause, Outcome, TraceEvent, TraceRecord, WebhookCall};
 use serde_json::{Value, json};
 
 use super::reconcile::{Did, End, Reconcile, ReconcileId, Step, WokenBy};
@@ -13,6 +14,10 @@ use super::reconcile::{Did, End, Reconcile, ReconcileId, Step, WokenBy};
 const MOST_CAUSES: usize = 50;
 /// As many things that belong to no reconcile are kept, and as many calls of webhooks.
 const MOST_OTHERS: usize = 500;
+/// An object is followed through as many attempts to what led to the first.
+const MOST_ATTEMPTS: usize = 8;
+/// Between a write and its answer no more reconciles begin.
+const SHORTLY_BEFORE: usize = 64;
 
 /// What happened in the operator, within a budget of bytes.
 #[derive(Debug)]
@@ -151,8 +156,11 @@ impl Timeline {
             }
             TraceEvent::Read(read) => self.did(id, at, Did::Read(read), bytes),
             TraceEvent::Called(call) => {
-                if let (Some(id), true, Some(revision)) = (id, call.is_write(), call.revision) {
-                    self.writers.entry(revision).or_insert(id);
+                if let (Some(id), true, Some(revision)) = (id, call.is_write(), call.revision)
+                    && let Entry::Vacant(entry) = self.writers.entry(revision)
+                {
+                    entry.insert(id);
+                    self.attribute(revision, id);
                 }
                 self.did(id, at, Did::Call(call), bytes);
                 taken = id.map(|id| Taken::Called(id, at));
@@ -176,11 +184,13 @@ impl Timeline {
         taken
     }
 
-    /// The reconciles that led to one, the nearest first: the writer of what woke it, the writer of what woke that one, and so on.
+    /// The reconciles that led to one, the nearest first: the writer of what woke it, the writer of what woke that one, and so on. One that is tried
+    /// again because it failed was led to by what led to the attempt before, which may be a conflict with another that writes the same.
     pub(crate) fn chain(&self, id: ReconcileId, most: usize) -> Vec<&Reconcile> {
         let writer_of = |one: &&Reconcile| {
-            let writer = one.woken_by.iter().find_map(|woken| woken.writer)?;
-            self.get(writer)
+            let attempts = std::iter::successors(Some(*one), |attempt| self.get(attempt.retry_of?));
+            let mut woken = attempts.take(MOST_ATTEMPTS).flat_map(|attempt| &attempt.woken_by);
+            self.get(woken.find_map(|woken| woken.writer)?)
         };
         std::iter::successors(self.get(id), writer_of)
             .skip(1)
@@ -222,13 +232,17 @@ impl Timeline {
                 reconcile.caused.push(id);
             }
         }
-        self.last.insert(place.clone(), id);
+        let is_retry = woken_by
+            .iter()
+            .any(|woken| matches!(woken.cause, Cause::Again(Outcome::Error)));
+        let before = self.last.insert(place.clone(), id);
         let bytes = bytes + size_of::<Reconcile>() + woken_by.len() * 160;
         self.bytes += bytes;
         self.orders.insert(id, self.next_order);
         let begun = Reconcile {
             waited,
             woken_by_more: pending.more,
+            retry_of: before.filter(|_| is_retry),
             order: self.next_order,
             change: self.change,
             bytes,
@@ -236,6 +250,29 @@ impl Timeline {
         };
         self.reconciles.insert(self.next_order, begun);
         self.next_order += 1;
+    }
+
+    /// A revision was written by a reconcile. The cache may have learnt of it before the writer had its answer: those that it woke are among the last.
+    fn attribute(&mut self, revision: u64, writer: ReconcileId) {
+        let Some(wrote) = self.get(writer) else {
+            return;
+        };
+        let place = (wrote.controller.clone(), wrote.key.clone());
+        let mut woken = Vec::new();
+        for reconcile in self.reconciles.values_mut().rev().take(SHORTLY_BEFORE) {
+            let is_own = (&reconcile.controller, &reconcile.key) == (&place.0, &place.1);
+            let is_it = |by: &&mut WokenBy| {
+                by.writer.is_none() && matches!(&by.cause, Cause::Object(change) if change.revision == Some(revision))
+            };
+            for by in reconcile.woken_by.iter_mut().filter(is_it) {
+                (by.writer, by.is_own) = (Some(writer), is_own);
+                reconcile.change = self.change;
+                woken.push(reconcile.id);
+            }
+        }
+        if let Some(wrote) = self.touch(writer, woken.len() * size_of::<ReconcileId>()) {
+            wrote.caused.extend(woken.into_iter().rev());
+        }
     }
 
     /// Who wrote what a reconcile was woken by.
@@ -361,6 +398,14 @@ mod tests {
         sequence: u64,
     }
 
+    /// An update that was answered with a revision.
+    fn called(revision: u64) -> Value {
+        json!({
+            "event": "called", "verb": "update", "target": "ConfigMap a/b", "dryRun": false, "sent": null, "code": 200, "error": null,
+            "cached": null, "revision": revision, "changes": [], "took": 0.1,
+        })
+    }
+
     impl Told {
         fn new(budget: usize) -> Self {
             let mut told = Told {
@@ -399,11 +444,7 @@ mod tests {
                 Some(id),
                 json!({ "event": "began", "controller": "c", "key": "a/b", "waited": 0.25 }),
             );
-            let call = json!({
-                "event": "called", "verb": "update", "target": "ConfigMap a/b", "dryRun": false, "sent": null, "code": 200, "error": null,
-                "cached": null, "revision": writes, "changes": [], "took": 0.1,
-            });
-            self.take(Some(id), call);
+            self.take(Some(id), called(writes));
             self.take(
                 Some(id),
                 json!({ "event": "ended", "controller": "c", "key": "a/b", "outcome": "success", "error": null, "took": 0.2 }),
@@ -431,6 +472,47 @@ mod tests {
         assert_eq!(second.smells(), ["woken by its own write"]);
         assert_eq!(first.began, Timestamp::from_millisecond(999_100).unwrap());
         assert_eq!(first.steps[0].after, Duration::from_millis(100));
+    }
+
+    #[test]
+    fn a_write_whose_answer_comes_after_what_it_woke_is_followed_too() {
+        let mut told = Told::new(1 << 20);
+        told.woken(1);
+        let began = json!({ "event": "began", "controller": "c", "key": "a/b", "waited": 0.0 });
+        let other = json!({ "event": "began", "controller": "d", "key": "a/b", "waited": 0.0 });
+        told.take(Some(1), began);
+        let change = json!({ "kind": "ConfigMap", "key": "a/b", "uid": "u", "revision": 2, "change": "updated" });
+        told.take(
+            None,
+            json!({ "event": "queued", "controller": "d", "key": "a/b", "cause": { "object": change }, "after": null }),
+        );
+        told.take(Some(2), other);
+        assert_eq!(told.get("2").unwrap().why(), "ConfigMap a/b updated @2");
+        told.take(Some(1), called(2));
+        let (first, second) = (told.get("1").unwrap(), told.get("2").unwrap());
+        assert_eq!(second.why(), "ConfigMap a/b updated @2, written by #1");
+        assert_eq!((&first.caused[..], second.smells().len()), (&[second.id][..], 0));
+    }
+
+    #[test]
+    fn what_led_to_a_failure_led_to_the_next_attempt() {
+        let mut told = Told::new(1 << 20);
+        told.woken(1);
+        told.reconcile(1, 2);
+        told.woken(2);
+        told.reconcile(2, 3);
+        let again = |why: &str| json!({ "event": "queued", "controller": "c", "key": "a/b", "cause": { "again": why }, "after": 0.1 });
+        told.take(None, again("error"));
+        told.reconcile(3, 4);
+        let chain = |told: &Told, id: &str| -> Vec<String> {
+            let chain = told.timeline.chain(id.parse().unwrap(), 12);
+            chain.iter().map(|one| one.id.to_string()).collect()
+        };
+        assert_eq!(chain(&told, "3"), ["1"]);
+        // One that only looks again later was led to by nobody.
+        told.take(None, again("requeue_after"));
+        told.reconcile(4, 5);
+        assert_eq!(chain(&told, "4"), Vec::<String>::new());
     }
 
     #[test]

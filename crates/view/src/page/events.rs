@@ -15,7 +15,7 @@ use crate::model::{Cursor, SharedModel};
 /// After so much silence a comment is sent, so that a page that is gone is noticed.
 const SILENCE: Duration = Duration::from_secs(15);
 /// Pieces do not come faster than a screen shows them.
-const FRAME: Duration = Duration::from_millis(25);
+const FRAME: Duration = Duration::from_millis(16);
 
 /// Everything, then what changes.
 pub(super) fn news(model: SharedModel, stop: Stop) -> HttpResponse {

@@ -35,7 +35,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The files of the page: path, content type, text.
-const FILES: [(&str, &str, &str); 18] = [
+const FILES: [(&str, &str, &str); 19] = [
     ("/", HTML, include_str!("files/index.html")),
     ("/style.css", STYLE, include_str!("files/style.css")),
     ("/main.js", SCRIPT, include_str!("files/main.js")),
@@ -53,6 +53,7 @@ const FILES: [(&str, &str, &str); 18] = [
     ("/requests.js", SCRIPT, include_str!("files/requests.js")),
     ("/plot.js", SCRIPT, include_str!("files/plot.js")),
     ("/webhooks.js", SCRIPT, include_str!("files/webhooks.js")),
+    ("/story.js", SCRIPT, include_str!("files/story.js")),
     ("/warnings.js", SCRIPT, include_str!("files/warnings.js")),
 ];
 

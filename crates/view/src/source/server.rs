@@ -59,7 +59,17 @@ async fn follow_requests(server: &ApiServer, model: &SharedModel) {
         server.audited_after(seen).await;
         let events = server.audit_after(seen).events();
         seen = events.last().map_or(seen, |event| event.number);
-        model.write(|model| events.iter().map(asked).for_each(|asked| model.requests.take(asked)));
+        let to_check = model.write(|model| {
+            events.iter().map(asked).for_each(|asked| model.requests.take(asked));
+            model.requests.take_check()
+        });
+        if let Some(to_check) = to_check {
+            // Neither a page nor the objects wait for it.
+            let checked = tokio::task::spawn_blocking(move || to_check.rights()).await;
+            if let Ok(rights) = checked {
+                model.write(|model| model.requests.checked(rights));
+            }
+        }
         tokio::time::sleep(COUNT).await;
     }
 }

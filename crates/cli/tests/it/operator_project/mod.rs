@@ -1,6 +1,7 @@
 //! A project whose operator is a shell script and whose cargo is another: what commands do with an operator, without compiling one.
 
 mod operator;
+mod two_colours;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) use self::operator::operator;
+use self::two_colours::two_colours;
 use crate::support::kubewright;
 
 /// Nothing here takes longer, on however busy a machine.
@@ -68,19 +70,25 @@ impl TestProject {
     /// A project whose operator is a real one.
     pub(crate) fn real() -> Self {
         let project = TestProject::new();
-        let program = kubewright_test_support::example_program(
-            env!("CARGO_MANIFEST_DIR"),
-            "shop_operator",
-            "tests/it/operator_project/program.rs",
-        );
+        project.run_program("shop_operator", "tests/it/operator_project/program.rs");
+        let sample = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n";
+        project.write("config/samples/v1_configmap.yaml", sample);
+        project
+    }
+
+    /// The operator of a real project, after an edit that makes two of its controllers change the sample for ever.
+    pub(crate) fn edit_so_that_it_loops(&self) {
+        self.describe(&description(&two_colours(), &[boats()]));
+        self.run_program("looping_operator", "tests/it/operator_project/looping.rs");
+    }
+
+    fn run_program(&self, name: &str, source: &str) {
+        let program = kubewright_test_support::example_program(env!("CARGO_MANIFEST_DIR"), name, source);
         let script = format!(
             "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\nexec '{}' \"$@\"\n",
             program.display()
         );
-        project.script("src/operator.sh", &script);
-        let sample = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sample\n";
-        project.write("config/samples/v1_configmap.yaml", sample);
-        project
+        self.script("src/operator.sh", &script);
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

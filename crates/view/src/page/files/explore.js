@@ -3,7 +3,7 @@
 import { ask, clock, duration, element } from "/dom.js";
 import { button } from "/edit.js";
 
-const MARKS = { passed: "✓", different: "✗", "not asked for": "·" };
+const MARKS = { passed: "✓", different: "✗", unreached: "–", "no time": "…", "not asked for": "·" };
 
 export class Explore {
   constructor() {
@@ -85,7 +85,7 @@ export class Explore {
 
   /** A finding, as far as it is played. */
   finding(finding, number, redraw) {
-    const lines = finding.story.split("\n");
+    const { outcome, lines } = told(finding.story);
     const isPlaying = this.loaded.playing?.finding === number;
     const at = isPlaying ? this.loaded.playing.at : 0;
     const go = (to) => () => {
@@ -94,15 +94,16 @@ export class Explore {
     };
     const shown = isPlaying ? lines.slice(0, at) : [];
     return element("section", "finding", element("h3", "bad", finding.difference), element("p", "faint", finding.plan ?? "without any disturbance"),
+      ...outcome.map((line) => element("p", "", line)),
       element("p", "buttons", isPlaying ? button("◀ Back", go(at - 1)) : null, button(isPlaying ? "Next ▶" : "Play step by step", go(at + 1)),
         button("All", go(lines.length)), isPlaying ? element("span", "number", ` ${at} of ${lines.length}`) : null),
-      shown.length ? element("ol", "story", ...shown.map((line, place) => element("li", place === at - 1 ? "now" : "", line.trim()))) : null);
+      shown.length ? element("ol", "story", ...shown.map((line, place) => played(line, place === at - 1))) : null);
   }
 
   /** The next or the previous line of what is played. */
   step(by, redraw) {
     if (!this.loaded?.playing) return false;
-    const lines = this.loaded.report.findings[this.loaded.playing.finding].story.split("\n").length;
+    const lines = told(this.loaded.report.findings[this.loaded.playing.finding].story).lines.length;
     this.loaded.playing = { ...this.loaded.playing, at: Math.min(Math.max(this.loaded.playing.at + by, 1), lines) };
     redraw();
     return true;
@@ -114,6 +115,22 @@ export class Explore {
     redraw();
     return true;
   }
+}
+
+/** A story in parts: what came of it, and what happened until then, line by line with its depth. */
+function told(story) {
+  const all = story.split("\n").map((line) => ({ text: line.trim(), depth: line.length - line.trimStart().length }));
+  const begin = all.findIndex(({ text }) => text === "what happened:");
+  const end = all.findIndex(({ depth }, at) => at > begin && depth <= all[begin]?.depth);
+  const lines = begin < 0 ? all : all.slice(begin + 1, end < 0 ? all.length : end);
+  return { outcome: all.slice(1, Math.max(begin, 1)).map(({ text }) => text), lines };
+}
+
+/** A line of what happened, below what it belongs to. */
+function played({ text, depth }, isNow) {
+  const made = element("li", isNow ? "now" : "", text);
+  made.style.paddingInlineStart = `${depth / 2}ch`;
+  return made;
 }
 
 function heading(text, scope) {

@@ -13,10 +13,13 @@ export class List {
     this.items = [];
     this.chosen = null;
     this.height = 44;
+    /** Where it is scrolled to and how much of it can be seen: known, and not asked for, because asking makes the browser lay out the page. */
+    this.top = 0;
+    this.visible = place.clientHeight;
     this.room = element("div", "room");
     place.replaceChildren(this.room);
-    place.addEventListener("scroll", () => this.draw(), { passive: true });
-    new ResizeObserver(() => this.draw()).observe(place);
+    place.addEventListener("scroll", () => this.look(), { passive: true });
+    new ResizeObserver(() => this.look()).observe(place);
   }
 
   /** Shows items: `{ id, className, cells() }`, where cells are made only for rows that are drawn. */
@@ -31,10 +34,17 @@ export class List {
     this.show([{ id: null, className: className ?? "faint", cells: () => [element("span", "name", text)] }], null);
   }
 
+  /** It was scrolled, or has another size. */
+  look() {
+    this.top = this.place.scrollTop;
+    this.visible = this.place.clientHeight;
+    this.draw();
+  }
+
   draw() {
     const hadFocus = this.room.contains(document.activeElement);
-    const first = Math.max(0, Math.floor(this.place.scrollTop / this.height) - BEYOND);
-    const last = Math.min(this.items.length, Math.ceil((this.place.scrollTop + this.place.clientHeight) / this.height) + BEYOND);
+    const first = Math.max(0, Math.floor(this.top / this.height) - BEYOND);
+    const last = Math.min(this.items.length, Math.ceil((this.top + this.visible) / this.height) + BEYOND);
     this.room.style.height = `${this.items.length * this.height}px`;
     this.room.replaceChildren(...this.items.slice(first, last).map((item, at) => this.row(item, first + at)));
     if (hadFocus) (this.room.querySelector("[aria-current]") ?? this.place).focus({ preventScroll: true });
@@ -67,6 +77,6 @@ export class List {
     if (top < this.place.scrollTop) this.place.scrollTop = top;
     const below = top + this.height - this.place.clientHeight;
     if (below > this.place.scrollTop) this.place.scrollTop = below;
-    this.draw();
+    this.look();
   }
 }

@@ -8,6 +8,7 @@ import { Operator } from "/operator.js";
 import { Reconciles } from "/reconciles.js";
 import { Requests } from "/requests.js";
 import { Session } from "/session.js";
+import { Story } from "/story.js";
 import { Travel } from "/travel.js";
 import { Warnings } from "/warnings.js";
 import { Webhooks } from "/webhooks.js";
@@ -16,6 +17,7 @@ const at = (id) => document.getElementById(id);
 /** What this is a page of, and what can be done from it. */
 const about = { title: "kubewright dev", writes: false, forks: false, explores: false };
 const session = new Session();
+const story = new Story(at("story"));
 const views = {
   reconciles: new Reconciles(), objects: new Objects(about), operator: new Operator(), webhooks: new Webhooks(), requests: new Requests(),
   warnings: new Warnings(), explore: new Explore(),
@@ -141,6 +143,7 @@ const KEYS = {
   h: () => { location.hash = "#webhooks"; },
   a: () => { location.hash = "#requests"; },
   w: () => { location.hash = "#warnings"; },
+  s: () => story.focus(),
   x: () => { if (about.explores) location.hash = "#explore"; },
   Escape: escape,
 };
@@ -183,6 +186,9 @@ async function introduce() {
   travel.draw();
 }
 
+/** News that only one view shows: another is not drawn anew for them. */
+const SHOWN_BY = { operator: "operator", requests: "requests" };
+
 function listen() {
   const news = new EventSource("/api/news");
   news.addEventListener("message", (event) => {
@@ -197,7 +203,9 @@ function listen() {
     if (told.operator) views.operator.take(told.operator);
     if (told.requests) views.requests.take(told.requests);
     if (told.warnings) views.warnings.take(told.warnings);
-    redraw();
+    if (told.story) story.take(told.story);
+    if (told.story) at("story-key").hidden = false;
+    if (Object.keys(told).some((part) => (SHOWN_BY[part] ?? view) === view)) redraw();
   });
   news.addEventListener("error", () => {
     if (news.readyState === EventSource.CLOSED) stranger();
