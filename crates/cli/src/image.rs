@@ -190,6 +190,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
                 image.name,
                 image.source.display()
             ))?;
+            let deploy = format!("kubewright deploy --image {}", image.name);
+            crate::next::suggest(&[(
+                &deploy,
+                "runs it in the cluster; after a new build, load and deploy again",
+            )]);
         }
         Command::List(list) => output::write(&table(&list.place.open()?.list()?))?,
         Command::Remove(remove) => {

@@ -20,10 +20,31 @@ pub(crate) fn suggest(steps: &[(&str, &'static str)]) {
     }
 }
 
+/// Prints on a terminal what comes next on this machine: in the project of this folder, or where there is none, how to start one.
+pub(crate) fn suggest_here() {
+    if io::stderr().is_terminal() && io::stdout().is_terminal() {
+        output::complain(&format!(
+            "\n{}",
+            in_project().unwrap_or_else(|| text(&steps_without_project()))
+        ));
+    }
+}
+
 /// What comes next in the project of this folder, for a command line that says nothing; outside of one, its help says where to start.
 pub(crate) fn in_project() -> Option<String> {
     let project = Project::find(Path::new(".")).ok()?;
     Some(text(&steps_with_kinds(project.file().kinds().count())))
+}
+
+/// The next steps where there is no project.
+fn steps_without_project() -> Vec<NextCommand> {
+    vec![
+        (
+            "kubewright init --domain example.com".to_owned(),
+            "a project in this folder",
+        ),
+        ("kubewright demo".to_owned(), "or watch an operator at work first"),
+    ]
 }
 
 /// The next steps in a project with so many kinds.
@@ -60,6 +81,7 @@ mod tests {
 
     #[test]
     fn what_comes_next_depends_on_the_project() {
+        assert!(text(&steps_without_project()).starts_with("Next:\n  kubewright init "));
         assert!(text(&steps_with_kinds(0)).starts_with("Next:\n  kubewright create api "));
         assert!(text(&steps_with_kinds(2)).starts_with("Next:\n  cargo test    "));
     }

@@ -75,6 +75,9 @@ async fn uninstall(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     )
     .await?;
     arguments.cluster.output.objects(&progress, &deleted);
+    if arguments.cluster.output.dry_run.is_none() {
+        crate::next::suggest(&[("kubewright install", "puts the kinds back, without their objects")]);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

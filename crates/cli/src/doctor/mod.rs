@@ -115,6 +115,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         text(&checks)
     };
     output::write(&text)?;
+    // What is broken has its own hint.
+    if !arguments.json && !is_broken {
+        crate::next::suggest_here();
+    }
     Ok(ExitCode::from(u8::from(is_broken)))
 }
 

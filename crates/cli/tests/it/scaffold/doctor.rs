@@ -1,6 +1,7 @@
 //! `kubewright doctor` on machines that have and lack what a project needs: the programs are scripts in a folder of their own.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -68,6 +69,25 @@ impl Machine {
         )
     }
 
+    /// What the command says on a terminal.
+    fn doctor_on_a_terminal(&self, folder: &Path) -> String {
+        let (mut terminal, end_of_doctor) = pty_process::blocking::open().unwrap();
+        let command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_kubewright"))
+            .arg("doctor")
+            .current_dir(folder)
+            .env_clear()
+            .env("PATH", self.bin())
+            .env("HOME", self.root.path());
+        let mut child = command.spawn(end_of_doctor).unwrap();
+        let (mut said, mut part) = (Vec::new(), [0; 1024]);
+        // A terminal whose program is gone ends with an error.
+        while let Ok(read @ 1..) = terminal.read(&mut part) {
+            said.extend_from_slice(&part[..read]);
+        }
+        assert!(child.wait().unwrap().success());
+        String::from_utf8(said).unwrap().replace("\r\n", "\n")
+    }
+
     /// The checks by their names: the status and the message.
     fn checks(&self, folder: &Path) -> (Option<i32>, Value) {
         let (code, text) = self.doctor(folder, &["--json"]);
@@ -102,6 +122,18 @@ fn a_project_on_a_complete_machine_is_well() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
+}
+
+#[test]
+fn a_healthy_machine_is_told_how_to_go_on() {
+    let machine = Machine::complete();
+    let outside = machine.doctor_on_a_terminal(&Folder::new("nothing").path);
+    assert!(outside.contains("\n\nNext:\n  kubewright init "), "{outside}");
+    let inside = machine.doctor_on_a_terminal(&Folder::project("shop").path);
+    assert!(inside.contains("\n\nNext:\n  kubewright create api "), "{inside}");
+    // A pipe gets results only.
+    let (_, piped) = machine.doctor(&Folder::project("shop").path, &[]);
+    assert!(!piped.contains("Next:"), "{piped}");
 }
 
 #[test]
