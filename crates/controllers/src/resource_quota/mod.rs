@@ -14,8 +14,8 @@ use kubewright_quota::{Evaluator, evaluators_of, recomputed};
 use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::Client;
 use kubewright_runtime::clock::Clock;
-use kubewright_runtime::controller::{Action, Controller, Failure, Reconciler, Request, Result};
-use kubewright_runtime::object::Kind;
+use kubewright_runtime::controller::{Action, Controller, Failure, Predicate, Reconciler, Request, Result};
+use kubewright_runtime::object::{Kind, Record};
 use kubewright_runtime::operator::Operator;
 use serde_json::Value;
 
@@ -33,6 +33,7 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
     let woken = Arc::clone(&monitors);
     let controller = Controller::of::<ResourceQuota>()
         .named("resourcequota-controller")
+        .of_when(limits_changed())
         .source(move |trigger, _| {
             woken.wakes(trigger);
             std::future::pending()
@@ -46,6 +47,15 @@ pub(crate) fn add_to(operator: Operator, settings: &Settings) -> Operator {
             }
         });
     operator.controller(controller)
+}
+
+/// Lets quotas through that are new, or whose limits have changed. A status alone changes what is counted by nobody: admission charges what
+/// it lets in, and what goes wakes the quotas of its namespace.
+fn limits_changed() -> Predicate {
+    Predicate::update(|old, new| {
+        let hard = |quota: &Record| quota.decode::<ResourceQuota>().ok()?.spec?.hard;
+        hard(old) != hard(new)
+    })
 }
 
 struct Counter {

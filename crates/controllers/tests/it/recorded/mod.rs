@@ -171,6 +171,11 @@ async fn volumes_go_as_they_went_with_the_real_controllers() {
     replay_all("volumes").await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn quotas_go_as_they_went_with_the_real_controllers() {
+    replay_all("quotas").await;
+}
+
 #[test]
 fn every_recording_belongs_to_a_scenario() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");

@@ -82,7 +82,7 @@ pub(crate) struct Recording {
 type KindRow = (&'static str, &'static str, &'static str, bool);
 
 /// The kinds that are looked at.
-const KINDS: [KindRow; 20] = [
+const KINDS: [KindRow; 21] = [
     ("apps", "Deployment", "deployments", true),
     ("apps", "ReplicaSet", "replicasets", true),
     ("batch", "Job", "jobs", true),
@@ -122,6 +122,7 @@ const KINDS: [KindRow; 20] = [
         "clusterrolebindings",
         false,
     ),
+    ("", "ResourceQuota", "resourcequotas", true),
     ("", "Event", "events", true),
 ];
 

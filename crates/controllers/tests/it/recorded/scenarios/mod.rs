@@ -8,6 +8,7 @@ mod jobs;
 mod namespaces;
 mod nodes;
 mod policies;
+mod quotas;
 mod replica_sets;
 mod services;
 mod volumes;
@@ -37,7 +38,7 @@ fn scenario(name: &'static str, acts: Vec<Act>) -> Scenario {
 }
 
 /// Every scenario, by what it is about.
-pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 11] {
+pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 12] {
     [
         ("deployments", deployments::all()),
         ("replica sets", replica_sets::all()),
@@ -50,6 +51,7 @@ pub(crate) fn by_area() -> [(&'static str, Vec<Scenario>); 11] {
         ("policies", policies::all()),
         ("certificates", certificates::all()),
         ("volumes", volumes::all()),
+        ("quotas", quotas::all()),
     ]
 }
 
