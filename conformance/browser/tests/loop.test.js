@@ -22,6 +22,7 @@ after(async () => {
 });
 
 test("the report of an exploration is a grid, and its plan is played step by step", async () => {
+  await page.locator("#to-explore").waitFor();
   await page.keyboard.press("x");
   await page.locator("#list .row", { hasText: "found" }).first().click();
   await page.locator("#detail table.grid button.cell").first().waitFor();
