@@ -97,3 +97,18 @@ mod ja_testing {}
 mod ja_coming_from_kubebuilder {}
 #[doc = include_str!("src/ja/troubleshooting.md")]
 mod ja_troubleshooting {}
+
+/// The examples in the documentation of the macros. They need crates that need the macros, for which Cargo would compile all of these once
+/// more if they were tests of the macros' own package.
+mod macros {
+    #[doc = include_str!("../crates/macros/src/lib.md")]
+    mod all {}
+    #[doc = include_str!("../crates/macros/src/convert/derive.md")]
+    mod convert {}
+    #[doc = include_str!("../crates/macros/src/rbac/attribute.md")]
+    mod rbac {}
+    #[doc = include_str!("../crates/macros/src/resource/attribute.md")]
+    mod resource {}
+    #[doc = include_str!("../crates/macros/src/schema/attribute.md")]
+    mod schema {}
+}

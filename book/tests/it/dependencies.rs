@@ -43,17 +43,19 @@ fn allowed(rules: &str) -> BTreeSet<&str> {
         .collect()
 }
 
+/// What a command of cargo's prints about the workspace.
+fn cargo(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// The packages of other people that a build of the workspace on this machine needs, with their licences.
 fn packages() -> Vec<(String, String)> {
-    let cargo = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO"))
-            .args(arguments)
-            .current_dir(root())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
     let about = cargo(&["version", "--verbose"]);
     let host = about.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
     // Packages for other platforms need not have been downloaded.
@@ -166,6 +168,30 @@ fn a_package_in_two_versions_is_named_with_those_who_ask_for_it() {
         assert!(
             rest.len() < 2,
             "{name} is there as {rest:?}: have one version, or name the older one in `skip` of deny.toml"
+        );
+    }
+}
+
+/// `cargo test --workspace` compiles a package again where procedural macros, or what their tests depend on, ask for other features of
+/// it than the rest. The whole runtime was such a package.
+#[test]
+fn no_package_is_compiled_twice_with_different_features() {
+    let listed = cargo(&[
+        "tree",
+        "--offline",
+        "--workspace",
+        "--duplicates",
+        "--edges=normal,dev,build",
+        "--prefix=none",
+        "--depth=0",
+    ]);
+    let mut seen = BTreeSet::new();
+    for package in listed.lines().filter(|line| !line.is_empty()) {
+        let package = package.trim_end_matches(" (*)");
+        // Of syn, `surface` needs less than procedural macros ask for together.
+        assert!(
+            seen.insert(package) || package.starts_with("syn "),
+            "{package} is compiled twice; `cargo tree --workspace -d -e features` says for whom"
         );
     }
 }

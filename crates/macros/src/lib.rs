@@ -1,29 +1,4 @@
-//! Derives and attributes of Kubewright. They are thin: what the code they write calls lives in `kubewright-runtime`.
-//! Use them through `kubewright` or `kubewright-runtime`, which export them beside the traits they serve.
-//!
-//! ```
-//! use kubewright::prelude::*;
-//!
-//! #[kubewright::resource(group = "example.com", version = "v1", kind = "Garden", namespaced)]
-//! pub struct GardenSpec {
-//!     #[schema(min_items = 1)]
-//!     pub plants: Vec<String>,
-//! }
-//!
-//! struct Gardens;
-//!
-//! #[rbac(groups = "", resources = "configmaps", verbs = "create")]
-//! impl Reconciler for Gardens {
-//!     async fn reconcile(&self, _: Request) -> Result<Action> {
-//!         Ok(Action::done())
-//!     }
-//! }
-//!
-//! assert_eq!(Kind::of::<Garden>().plural(), "gardens");
-//! assert_eq!(Gardens::rules(), [Rule::new([""], ["configmaps"], ["create"])]);
-//! let some = GardenApply::new("roses").spec(GardenSpecApply::new().plants(["red"])); // for server-side apply
-//! assert_eq!(some.object().unwrap().spec.plants, ["red"]);
-//! ```
+#![doc = include_str!("lib.md")]
 
 mod apply;
 mod convert;

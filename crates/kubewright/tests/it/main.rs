@@ -3,5 +3,7 @@
 
 mod apply;
 mod compile;
+mod convert;
+mod crate_path;
 mod markers;
 mod resource;

@@ -1,4 +1,0 @@
-//! Conversions between versions, derived.
-
-mod convert;
-mod crate_path;
