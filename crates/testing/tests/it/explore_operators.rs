@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use kubewright_runtime::client::Client;
-use kubewright_runtime::client::helpers::set_controller_reference;
+use kubewright_runtime::client::helpers::{ConditionUpdate, set_condition, set_controller_reference};
 use kubewright_runtime::controller::{Action, Controller, Failure, Request};
 use kubewright_runtime::conversion::Conversion;
 use kubewright_runtime::lease::ElectionOptions;
@@ -284,4 +284,47 @@ async fn a_clock_that_jumps_is_noticed_by_who_measures_time_with_it() {
     assert!(report.contains("1 other plans show the same"), "{report}");
     let wrong = exploration().replay("clock an hour ahead in step begin").run().await;
     assert_eq!(wrong.runs_of(Class::Clock), 1, "{wrong}");
+}
+
+/// Says in a condition that a garden is not ready, and a moment later that it is.
+fn announcers() -> Operator {
+    let controller = Controller::of::<Garden>().reconcile_with(|context| {
+        let client = context.client();
+        move |request: Request| {
+            let client = client.clone();
+            async move {
+                let Some(garden) = client.get_opt::<Garden>(&request).await? else {
+                    return Ok(Action::done());
+                };
+                let mut garden = garden.into_owned();
+                let conditions = &mut garden.status.get_or_insert_default().conditions;
+                let ready = if conditions.is_empty() {
+                    ConditionUpdate::is_false("Ready", "Begun")
+                } else {
+                    ConditionUpdate::is_true("Ready", "Done")
+                };
+                if set_condition(conditions, &ready, client.clock().now()) {
+                    client.update_status(&garden).await?;
+                }
+                Ok::<_, Failure>(Action::done())
+            }
+        }
+    });
+    Operator::new("announcers")
+        .resource::<Garden>()
+        .controller(controller)
+        .rule(Rule::new(["example.com"], ["gardens/status"], ["update"]))
+}
+
+#[kubewright_testing::test]
+async fn times_of_a_clock_that_is_wrong_are_not_held_against_the_operator() {
+    let summary = explore(announcers)
+        .environment(|builder| builder.controllers(Controllers::none()))
+        .step("plant", |env| async move {
+            env.apply(garden::SAMPLE).await;
+        })
+        .classes([Class::Clock])
+        .run()
+        .await;
+    assert_eq!(summary.runs_of(Class::Clock), 4, "{summary}");
 }
