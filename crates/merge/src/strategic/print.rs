@@ -56,22 +56,20 @@ fn take_out_of_object<'t, T: Topology<'t>>(
         let place = of.and_then(|of| of.field(name));
         match (live_field(name), change) {
             (_, Value::Null) => {}
-            (Some(Value::Object(live)), Value::Object(change)) => {
-                if !place.is_some_and(|place| place.patch_strategy().replace) {
-                    take_out_of_object(Some(live), change, place);
-                }
+            (Some(Value::Object(live)), Value::Object(change))
+                if !place.is_some_and(|place| place.patch_strategy().replace) =>
+            {
+                take_out_of_object(Some(live), change, place);
             }
             (Some(Value::Array(live)), Value::Array(change)) => {
                 if let Some(place) = place.filter(|place| place.patch_strategy().merge || deletes_from.is_some()) {
                     take_out_of_list(live, change, place);
                 }
             }
-            (live, change) if deletes_from.is_none() => {
-                // Of a scalar that replaces another, nothing is left out.
-                if live.is_none_or(|live| go_type(live) != go_type(change)) {
-                    discard_nulls(change);
-                    take_out_directives(change);
-                }
+            // Of what replaces something of its own type, nothing is left out.
+            (live, change) if deletes_from.is_none() && live.is_none_or(|live| go_type(live) != go_type(change)) => {
+                discard_nulls(change);
+                take_out_directives(change);
             }
             _ => {}
         }
