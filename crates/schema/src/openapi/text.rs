@@ -150,7 +150,8 @@ impl Part {
             }
             (Part::Operation, "requestBody") => One(Part::RequestBody),
             (Part::Operation, "responses") => One(Part::Responses),
-            (Part::Operation, "x-kubernetes-group-version-kind") => One(Part::Kind),
+            (Part::Operation, "x-kubernetes-group-version-kind")
+            | (Part::Resource | Part::Subresource, "responseKind") => One(Part::Kind),
             (Part::Responses, _) => One(Part::Response),
             (Part::Parameter | Part::RequestBody | Part::Response, "content") => Each(Part::MediaType),
             (Part::Parameter | Part::MediaType, "schema") => One(Part::Schema),
@@ -185,7 +186,6 @@ impl Part {
             (Part::Group, "versions") => Each(Part::Version),
             (Part::Version, "resources") => Each(Part::Resource),
             (Part::Resource, "subresources") => Each(Part::Subresource),
-            (Part::Resource | Part::Subresource, "responseKind") => One(Part::Kind),
             (Part::Subresource, "acceptedTypes") => Each(Part::Kind),
             _ => Plain,
         }
