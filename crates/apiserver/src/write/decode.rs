@@ -411,16 +411,12 @@ fn mismatch(group: &str, version: &str, kind: &str, expected: ExpectedKind<'_>) 
             api_version(expected.group, expected.version)
         )));
     }
-    Some(Mismatch::Kind(match package {
-        Some(package) => format!(
-            "converting ({package}.{kind}) to ({}.{}): unknown conversion",
-            internal_package(expected.group),
-            expected.kind
-        ),
-        None => {
-            let (kind, given) = (quote(kind), quote(&given));
-            format!("no kind {kind} is registered for version {given} in scheme \"pkg/runtime/scheme.go:111\"")
-        }
+    Some(Mismatch::Kind(if let Some(package) = package {
+        let (internal, expected) = (internal_package(expected.group), expected.kind);
+        format!("converting ({package}.{kind}) to ({internal}.{expected}): unknown conversion")
+    } else {
+        let (kind, given) = (quote(kind), quote(&given));
+        format!("no kind {kind} is registered for version {given} in scheme \"pkg/runtime/scheme.go:111\"")
     }))
 }
 
