@@ -1,5 +1,7 @@
 //! Documents of `OpenAPI` and aggregated discovery are the real server's, byte by byte (`upstream/documents` records their digests).
 
+use std::fmt::Write as _;
+
 use bytes::Bytes;
 use http::{Request, header};
 use http_body_util::BodyExt as _;
@@ -15,6 +17,13 @@ async fn body_of(server: &dyn Target, request: Request<Bytes>) -> Bytes {
     let response = server.send(request).await.expect("an answer");
     assert!(response.status().is_success(), "{}", response.status());
     response.into_body().collect().await.expect("a whole body").to_bytes()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a String takes all");
+        text
+    })
 }
 
 #[tokio::test]
@@ -38,9 +47,7 @@ async fn documents_are_the_real_servers_to_the_byte() {
                 .body(Bytes::new())
                 .expect("a request");
             let body = body_of(&*server, request).await;
-            let bytes = digest(&SHA512, &body);
-            let found: String = bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-            if found != text("sha512") {
+            if hexadecimal(digest(&SHA512, &body).as_ref()) != text("sha512") {
                 different.push((defined, text("path")));
             }
         }
