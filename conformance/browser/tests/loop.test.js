@@ -31,8 +31,7 @@ test("the report of an exploration is a grid, and its plan is played step by ste
   await page.locator("#detail b.bad", { hasText: "different" }).waitFor();
   assert.match(await different.getAttribute("aria-label"), /^different: .* after step create$/);
   await page.getByRole("button", { name: "Play step by step" }).first().click();
-  const lines = page.locator("#detail .story li");
-  assert.equal(await lines.count(), 1);
+  await page.waitForFunction(() => document.querySelectorAll("#detail .story li").length === 1);
   await page.keyboard.press("]");
   await page.keyboard.press("]");
   await page.waitForFunction(() => document.querySelectorAll("#detail .story li").length === 3);
