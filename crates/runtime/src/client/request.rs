@@ -94,10 +94,14 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn what(&self) -> String {
+        self.what_of(self.name)
+    }
+
+    /// What it is about, if that has this name.
+    pub(super) fn what_of(&self, name: Option<&str>) -> String {
         let Call {
             kind,
             namespace,
-            name,
             subresource,
             ..
         } = self;

@@ -34,7 +34,7 @@ impl TracedCall {
             began: Instant::now(),
             recorded: ApiCall {
                 verb: call.verb.into(),
-                target: call.what(),
+                target: target(call),
                 dry_run: client.options.dry_run,
                 sent: trace::sent(call.kind, &call.body),
                 code: None,
@@ -76,4 +76,21 @@ impl TracedCall {
         }
         client.trace.record(|| TraceEvent::Called(self.recorded));
     }
+}
+
+/// What a request is about. One that creates has the name in its body alone.
+fn target(call: &Call<'_>) -> String {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        metadata: Metadata,
+    }
+    #[derive(serde::Deserialize)]
+    struct Metadata {
+        name: String,
+    }
+    if call.verb != "create" || call.name.is_some() {
+        return call.what();
+    }
+    let named = serde_json::from_slice::<Named>(&call.body).ok();
+    call.what_of(named.as_ref().map(|named| named.metadata.name.as_str()))
 }

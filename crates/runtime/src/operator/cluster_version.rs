@@ -1,12 +1,13 @@
-//! Which versions of Kubernetes an operator is tested on, and what others lack.
+//! Which versions of Kubernetes are supported, and what others lack.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::version::Info;
 
-/// The minor versions of Kubernetes 1 that operators are tested on.
-pub const TESTED_MINORS: RangeInclusive<u32> = 33..=37;
+/// The minor versions of Kubernetes 1 that are supported: what an operator needs is in all of them. The book says which of them, and of
+/// others, were tried.
+pub const SUPPORTED_MINORS: RangeInclusive<u32> = 33..=37;
 
 /// How long the API server may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -38,29 +39,29 @@ const OPTIONAL: [(u32, &str); 4] = [
 /// What versions before this minor lack cannot be done without: server-side apply is promised from here on.
 const NEEDED: u32 = 22;
 
-/// What a version of Kubernetes is warned about; nothing, if operators are tested on it.
+/// What a version of Kubernetes is warned about; nothing, if it is supported.
 ///
 /// ```
 /// use kubewright_runtime::operator::version_warning;
 ///
 /// assert_eq!(version_warning("1", "36"), None);
-/// assert!(version_warning("1", "25+").unwrap().starts_with("Kubernetes 1.25 is older than what this is tested on, 1.33 to 1.37"));
+/// assert!(version_warning("1", "25+").unwrap().starts_with("Kubernetes 1.25 is older than what is supported, 1.33 to 1.37"));
 /// ```
 pub fn version_warning(major: &str, minor: &str) -> Option<String> {
-    let (oldest, newest) = (TESTED_MINORS.start(), TESTED_MINORS.end());
-    let tested = format!("what this is tested on, 1.{oldest} to 1.{newest}");
+    let (oldest, newest) = (SUPPORTED_MINORS.start(), SUPPORTED_MINORS.end());
+    let supported = format!("what is supported, 1.{oldest} to 1.{newest}");
     // Vendors write 29+.
     let number = |text: &str| text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<u32>();
     let (Ok(1), Ok(minor)) = (number(major), number(minor)) else {
         return Some(format!(
-            "the version {major}.{minor} of the cluster is not known; {tested}"
+            "the version {major}.{minor} of the cluster is not known; {supported}"
         ));
     };
-    if TESTED_MINORS.contains(&minor) {
+    if SUPPORTED_MINORS.contains(&minor) {
         return None;
     }
     if minor > *newest {
-        return Some(format!("Kubernetes 1.{minor} is newer than {tested}"));
+        return Some(format!("Kubernetes 1.{minor} is newer than {supported}"));
     }
     // 1.32 streams the state, and 1.33 does not by default.
     let is_lacking = |since: u32| minor < since && !(since == STREAMING && minor == 32);
@@ -69,7 +70,7 @@ pub fn version_warning(major: &str, minor: &str) -> Option<String> {
     if minor < NEEDED {
         lacks.push("server-side apply is not promised before 1.22, and without it nothing works");
     }
-    let older = format!("Kubernetes 1.{minor} is older than {tested}");
+    let older = format!("Kubernetes 1.{minor} is older than {supported}");
     Some(if lacks.is_empty() {
         older
     } else {
@@ -77,7 +78,7 @@ pub fn version_warning(major: &str, minor: &str) -> Option<String> {
     })
 }
 
-/// Asks an API server for its version. `None` if operators are tested on it, or if it does not say.
+/// Asks an API server for its version. `None` if it is supported, or if it does not say.
 pub async fn cluster_warning(kube: &kube::Client) -> Option<String> {
     let asked = tokio::time::timeout(PATIENCE, kube.apiserver_version()).await;
     let Info { major, minor, .. } = asked.ok()?.ok()?;
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn what_an_older_version_lacks_is_said() {
         let lacks = |minor: &str| version_warning("1", minor).unwrap();
-        for minor in TESTED_MINORS {
+        for minor in SUPPORTED_MINORS {
             assert_eq!(version_warning("1", &minor.to_string()), None);
         }
         assert!(lacks("29").contains("listed in pages") && lacks("29").contains("selectable fields"));
@@ -100,11 +101,11 @@ mod tests {
         assert!(lacks("19").contains("not promised before 1.22"));
         assert_eq!(
             lacks("32"),
-            "Kubernetes 1.32 is older than what this is tested on, 1.33 to 1.37"
+            "Kubernetes 1.32 is older than what is supported, 1.33 to 1.37"
         );
         assert_eq!(
             lacks("99"),
-            "Kubernetes 1.99 is newer than what this is tested on, 1.33 to 1.37"
+            "Kubernetes 1.99 is newer than what is supported, 1.33 to 1.37"
         );
         assert!(version_warning("", "").unwrap().contains("is not known"));
         assert!(version_warning("2", "33").is_some());

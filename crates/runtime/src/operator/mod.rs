@@ -23,7 +23,7 @@ use crate::policy::PolicyDescription;
 use crate::stop::Stop;
 use crate::webhook::Webhook;
 
-pub use cluster_version::{TESTED_MINORS, cluster_warning, version_warning};
+pub use cluster_version::{SUPPORTED_MINORS, cluster_warning, version_warning};
 pub use definition::describe_kind;
 pub use kubewright_description::{
     ControllerDescription, ConversionDescription, DefinitionDescription, DefinitionProblem, Description, Rule, Wakes,

@@ -359,6 +359,10 @@ pub struct WebhookCall {
     pub user: String,
     /// Whether nothing will be stored.
     pub dry_run: bool,
+    /// The object that it was asked about, as JSON; of a deletion the one that was there. The contents of Secrets and tokens are left out, and
+    /// a long text is cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<String>,
     /// Whether it may go on.
     pub allowed: bool,
     /// The code and the message of the answer.
@@ -426,6 +430,7 @@ impl WebhookCall {
         ];
         let warnings = self.warnings.iter().map(|warning| size_of::<String>() + warning.len());
         let texts = texts.into_iter().map(String::len).chain(warnings).sum::<usize>();
-        self.path.len() + texts + self.changes.iter().map(FieldChange::bytes).sum::<usize>()
+        let sent = self.sent.as_ref().map_or(0, String::len);
+        self.path.len() + texts + sent + self.changes.iter().map(FieldChange::bytes).sum::<usize>()
     }
 }

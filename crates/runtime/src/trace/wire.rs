@@ -172,6 +172,7 @@ mod tests {
             object: "shop/web".to_owned(),
             user: "ann".to_owned(),
             dry_run: true,
+            sent: Some("{}".to_owned()),
             allowed: true,
             code: 200,
             message: "fine".to_owned(),

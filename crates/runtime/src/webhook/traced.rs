@@ -38,6 +38,12 @@ impl TracedCall {
             resource,
             !request.namespace.is_empty(),
         );
+        let about = if request.object.is_null() {
+            &request.old_object
+        } else {
+            &request.object
+        };
+        let sent = (!about.is_null()).then(|| about.to_string());
         Some(TracedCall {
             began: Instant::now(),
             body: body.clone(),
@@ -49,6 +55,7 @@ impl TracedCall {
                 object,
                 user: request.user_info.username.clone(),
                 dry_run: request.dry_run,
+                sent: sent.and_then(|sent| trace::sent(&kind, sent.as_bytes())),
                 allowed: false,
                 code: 0,
                 message: String::new(),
@@ -146,6 +153,8 @@ mod tests {
             ("/patch", "ConfigMap", "shop/door", "ann")
         );
         assert!(call.allowed && call.dry_run && call.patched == 2);
+        let sent: Value = serde_json::from_str(call.sent.as_deref().unwrap()).unwrap();
+        assert_eq!(sent["data"]["key"], "b3Blbg==");
         assert_eq!(
             call.warnings,
             ["the key sesame is known to everybody", "keys are short"]
@@ -164,6 +173,11 @@ mod tests {
     async fn of_a_secret_neither_what_it_holds_nor_words_that_repeat_it_are_recorded() {
         let call = recorded("Secret", "secrets").await;
         assert_eq!(call.warnings, ["(redacted)", "keys are short"]);
+        let sent = call.sent.unwrap();
+        assert!(
+            sent.contains("\"key\":\"(redacted)\"") && !sent.contains("b3Blbg=="),
+            "{sent}"
+        );
         let changes: Vec<_> = call.changes.iter().map(ToString::to_string).collect();
         assert_eq!(
             changes,

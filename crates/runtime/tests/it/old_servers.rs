@@ -205,11 +205,11 @@ async fn operators_run_on_1_25_and_1_29_with_a_warning_of_what_is_missing() {
     for (habit, says) in [
         (
             Habit::RefusesTheMatch,
-            "Kubernetes 1.25 is older than what this is tested on",
+            "Kubernetes 1.25 is older than what is supported",
         ),
         (
             Habit::RefusesTheState,
-            "Kubernetes 1.29 is older than what this is tested on",
+            "Kubernetes 1.29 is older than what is supported",
         ),
     ] {
         let env = start(habit);

@@ -226,7 +226,7 @@ async fn a_reconcile_has_what_it_read_asked_for_and_logged() {
         "ConfigMap at true",
         "INFO looking map=default/a",
         "no Secret",
-        "create Secret in namespace default: 201 []",
+        "create Secret default/a: 201 []",
         "update ConfigMap default/a: 200 [data from null to {\"secrets\":\"1\"}]",
         "get /api/v1/namespaces/default/configmaps/a: 200 []",
         "ended in success",
