@@ -18,6 +18,22 @@ export function link(hash, ...children) {
   return made;
 }
 
+/** A text that is cut in its middle where room is short: its last characters tell objects of one owner apart. */
+export function cut(name, text, end = 8) {
+  const at = Math.max(0, text.length - end);
+  return element(name, "cut", element("span", "head", text.slice(0, at)), element("span", "tail", text.slice(at)));
+}
+
+/** A kind without its group, for where room is short. */
+export function kindOf(kind) {
+  return kind.split(".")[0];
+}
+
+/** `1 object`, `2 objects`. */
+export function counted(count, what) {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
 /** Seconds as people write them. */
 export function duration(seconds) {
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)}µs`;

@@ -40,14 +40,18 @@ export function editor(base, done) {
       const note = element("span", "note bad", `◀ ${text}`);
       note.title = text;
       note.style.top = `${PADDING + line * LINE}px`;
+      // Behind the text of its line, as far as that leaves it room.
+      const length = area.value.split("\n")[line]?.length ?? 0;
+      note.style.left = `min(calc(${PADDING}px + ${length + 2}ch), 50%)`;
       return note;
     }));
     const first = lines.find(({ line }) => typeof line === "number");
     if (first) select(area, first.line);
   };
   const form = element("form", "editor",
-    element("p", "buttons", submit("Apply"), button("Cancel", done), element("span", "faint", " Ctrl-Enter applies, Escape gives up")),
-    said, element("div", "typed", area, notes));
+    element("div", "commands",
+      element("p", "buttons", submit("Apply"), button("Cancel", done), element("span", "faint", " Ctrl-Enter applies, Escape gives up")), said),
+    element("div", "typed", area, notes));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     apply();

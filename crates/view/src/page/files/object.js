@@ -46,7 +46,7 @@ export class ObjectDetail {
       whole.isDeletion ? element("p", "bad", `It was deleted @${whole.object.revision}.`) : null,
       section("Conditions", whole.conditions.map(condition)),
       this.log ? element("section", "", element("h3", "", `Log of ${this.log.container}`), this.log.text) : null,
-      ...this.versions(summary, whole, redraw),
+      ...this.versions(summary, whole, revision, redraw),
       section("Events", (events ?? []).map(said)),
       ...(this.asked?.isEditor ? [] : yaml(this.revealed ?? whole)),
     ];
@@ -136,16 +136,17 @@ export class ObjectDetail {
   }
 
   /** When it changed, by whom, and whom that woke. */
-  versions(summary, whole, redraw) {
+  versions(summary, whole, revision, redraw) {
     const moments = whole.moments;
     if (!moments.length) return [];
     const shown = moments.map((moment, at) => ({ ...moment, before: moments[at - 1]?.revision ?? 0 })).reverse();
-    const items = shown.slice(0, 20).map((moment) => element("li", "",
+    const now = shown.find((moment) => revision === null || moment.revision <= revision)?.revision;
+    const items = shown.slice(0, 20).map((moment) => current(revision !== null && moment.revision === now, element("li", "",
       link(`#objects/${summary.uid}/at/${moment.revision}`, `@${moment.revision}`), ` ${clock(moment.at)} `,
       moment.isDeletion ? element("span", "bad", "deleted ") : null,
       this.compareButton(summary.uid, moment.before, moment.revision, redraw),
       moment.writer ? element("span", "", " written by ", link(`#reconciles/${moment.writer}`, `#${moment.writer}`)) : null,
-      ...(moment.woke ?? []).slice(0, 6).map((id, at) => element("span", "", at ? ", " : " woke ", link(`#reconciles/${id}`, `#${id}`)))));
+      ...(moment.woke ?? []).slice(0, 6).map((id, at) => element("span", "", at ? ", " : " woke ", link(`#reconciles/${id}`, `#${id}`))))));
     if (shown.length > 20) items.push(element("li", "faint", `and ${shown.length - 20} before`));
     const parts = [section("Changes", items)];
     if (moments.length > 2) parts.push(this.anyTwo(summary.uid, moments, redraw));
@@ -189,6 +190,12 @@ export class ObjectDetail {
     if (before?.whole && before.whole.object.revision !== whole?.object.revision) this.revealed = null;
     redraw();
   }
+}
+
+/** Marks the item that is looked at. */
+function current(isSo, item) {
+  if (isSo) item.setAttribute("aria-current", "true");
+  return item;
 }
 
 function condition({ says, standing, reason, message, since, isStale }) {

@@ -1,6 +1,6 @@
 // The objects of the cluster as a tree of owners, with how each stands, now or at a moment of the past.
 
-import { element } from "/dom.js";
+import { cut, element } from "/dom.js";
 import { ObjectDetail, label, place } from "/object.js";
 
 export class Objects {
@@ -48,7 +48,7 @@ export class Objects {
       cells: () => {
         const object = this.current.get(uid);
         if (!object) return [];
-        const name = element("span", "name", `${object.kind} `, element("b", "", place(object)), object.why ? element("span", "note", object.why) : null);
+        const name = element("span", "name", element("span", "title", `${object.kind} `, cut("b", place(object))), object.why ? element("span", "note", object.why) : null);
         name.style.paddingInlineStart = `${Math.min(depth, 8) * 1.25}rem`;
         return [name, element("span", object.standing, object.state)];
       },

@@ -1,6 +1,6 @@
 // What the operator says of itself: its controllers with queues and workers, its caches, its lease; and how it went.
 
-import { duration, element, section } from "/dom.js";
+import { counted, duration, element, section } from "/dom.js";
 import { plot } from "/plot.js";
 
 const MOST_SAMPLES = 600;
@@ -44,18 +44,24 @@ export class Operator {
         element("span", this.page.lease.leads ? "good" : "faint", this.page.lease.leads ? "leads" : "waits"),
       ],
     };
-    return [...controllers, ...caches, lease].filter((row) => row && row.text.toLowerCase().includes(filter));
+    const all = {
+      id: "all",
+      text: "",
+      cells: () => [element("span", "name", element("b", "", "all"), element("span", "note", `${counted(controllers.length, "controller")}, ${counted(caches.length, "cache")}`))],
+    };
+    const rows = [...controllers, ...caches, lease].filter((row) => row && row.text.toLowerCase().includes(filter));
+    return filter ? rows : [all, ...rows];
   }
 
   detail(id) {
     const plots = element("div", "plots", ...this.plots());
     const controller = this.page?.controllers?.find((one) => `controller ${one.name}` === id);
-    if (controller) return [element("h2", "", `controller ${controller.name}`), ...controllerParts(controller)];
+    if (controller) return [element("h2", "", `controller ${controller.name}`), ...controllerParts(controller), ...plotted(plots)];
     const cache = this.page?.informers?.find((one) => `cache ${one.apiVersion ?? ""} ${one.kind}` === id);
-    if (cache) return [element("h2", "", `cache of ${cache.kind}`), element("p", "", cacheText(cache)), section("Troubles", cache.troubles.map((text) => element("li", "bad", text)))].filter(Boolean);
+    if (cache) return [element("h2", "", `cache of ${cache.kind}`), element("p", "", cacheText(cache)), section("Troubles", cache.troubles.map((text) => element("li", "bad", text))), ...plotted(plots)].filter(Boolean);
     if (this.unreachable) return [element("p", "busy", `The operator cannot be asked: ${this.unreachable}`)];
     if (!this.page) return [element("p", "faint", "The operator has not said anything yet.")];
-    return [element("h2", "", "All controllers"), plots];
+    return [element("h2", "", "All controllers and caches"), plots];
   }
 
   plots() {
@@ -64,7 +70,9 @@ export class Operator {
       return Math.max(0, ((sample[name] - before[name]) * 1000) / Math.max(1, sample.at - before.at));
     });
     const last = (values) => values.at(-1) ?? 0;
-    const line = (name, values, unit = "") => plot(name, values, `${Number(last(values).toFixed(1))}${unit}`);
+    const seconds = ((this.samples.at(-1)?.at ?? 0) - (this.samples[0]?.at ?? 0)) / 1000;
+    const number = (value, unit) => `${Number(value.toFixed(1))}${unit}`;
+    const line = (name, values, unit = "") => plot(name, values, number(last(values), unit), `at most ${number(Math.max(0, ...values), unit)} in ${duration(seconds)}`);
     const value = (name) => this.samples.map((sample) => sample[name]);
     return [
       line("Reconciles", rate("done"), "/s"),
@@ -76,6 +84,10 @@ export class Operator {
   }
 }
 
+function plotted(plots) {
+  return [element("h3", "", "All controllers and caches"), plots];
+}
+
 function queueText({ ready, waiting, running }) {
   return `${ready.count} ready, ${running.length} running, ${waiting.count} wait for their time`;
 }
@@ -83,12 +95,12 @@ function queueText({ ready, waiting, running }) {
 function cacheText({ objects, bytes, lastEvent, metadataOnly }) {
   const held = bytes === undefined ? "" : `, ${bytes < 10_000 ? `${bytes} bytes` : `${Math.round(bytes / 1024)} KiB`}`;
   const last = lastEvent ? `, last event ${duration(lastEvent.secondsAgo)} ago @${lastEvent.revision}` : ", no event yet";
-  return `${objects} objects${held}${last}${metadataOnly ? ", metadata only" : ""}`;
+  return `${counted(objects, "object")}${held}${last}${metadataOnly ? ", metadata only" : ""}`;
 }
 
 function leaseText({ identity, transitions, renewedSecondsAgo }) {
   const renewed = typeof renewedSecondsAgo === "number" ? `, renewed ${duration(renewedSecondsAgo)} ago` : "";
-  return `this is ${identity}, ${transitions} transitions${renewed}`;
+  return `this is ${identity}, ${counted(transitions, "transition")}${renewed}`;
 }
 
 function controllerParts(one) {

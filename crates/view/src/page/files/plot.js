@@ -4,11 +4,11 @@ const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 240;
 const HEIGHT = 40;
 
-/** A line through values, with its name and its last value. The picture says nothing that the text does not. */
-export function plot(name, values, text) {
+/** A line through values, with its name, its last value and the highest. The picture says nothing that the text does not. */
+export function plot(name, values, text, range) {
   const figure = document.createElement("figure");
   const caption = document.createElement("figcaption");
-  caption.append(`${name} `, bold(text));
+  caption.append(`${name} `, bold(text), `, ${range}`);
   figure.append(caption, picture(values));
   return figure;
 }

@@ -1,6 +1,6 @@
 // The timeline: reconciles, the newest first, each with what woke it, what it did and what that woke.
 
-import { ask, clock, duration, element, link, section } from "/dom.js";
+import { ask, clock, cut, duration, element, link, section } from "/dom.js";
 
 export class Reconciles {
   constructor() {
@@ -29,9 +29,8 @@ export class Reconciles {
     return all.map((one) => ({
       id: one.id,
       cells: () => [
-        element("span", "number", `#${one.id}`),
-        element("span", "name", `${one.controller} `, element("b", "", one.key),
-          element("span", "note", one.why, ...one.smells.map((smell) => element("span", "busy", ` ${smell}`)))),
+        element("span", "number moment", `#${one.id}`, element("span", "note", clock(one.at).slice(0, 8))),
+        element("span", "name", element("span", "title", element("span", "head", `${one.controller} `), cut("b", one.key)), because(one)),
         element("span", one.standing, one.outcome, changedNothing(one) ? element("span", "faint", ", no change") : null),
       ],
     }));
@@ -48,7 +47,7 @@ export class Reconciles {
       element("h2", "", `#${one.id} ${one.controller} ${one.key}`),
       element("p", "", element("span", one.standing, one.outcome), ` · ${clock(one.at)} · waited ${duration(one.waited)}`,
         one.took === null ? "" : ` · took ${duration(one.took)}`,
-        typeof whole?.again === "number" ? ` · tried again after ${duration(whole.again)}` : ""),
+        typeof whole?.again === "number" ? ` · tried again ${whole.again > 0 ? `after ${duration(whole.again)}` : "at once"}` : ""),
       whole?.error ? element("pre", "bad", whole.error) : null,
       changedNothing(one) ? element("p", "faint", "This reconcile changed nothing.") : null,
       ...one.smells.map((smell) => element("p", "busy", smell)),
@@ -65,6 +64,13 @@ export class Reconciles {
     this.loaded.whole = whole;
     redraw();
   }
+}
+
+/** What woke it. Where room is short, what happened is more than the name of what it happened to. */
+function because({ why, smells }) {
+  const at = why.search(/ (listed|resynced|created|updated|deleted)\b/);
+  const words = at < 0 ? element("span", "head", why) : cut("span", why, why.length - at);
+  return element("span", "note cut", words, ...smells.map((smell) => element("span", "busy head", ` ${smell}`)));
 }
 
 /** Whether it ended without having changed an object. */

@@ -1,6 +1,6 @@
 // What was asked of the API server, by whom and with what answer; and what rights the operator lacks or never used.
 
-import { element, section } from "/dom.js";
+import { counted, element, section } from "/dom.js";
 
 export class Requests {
   constructor() {
@@ -13,17 +13,25 @@ export class Requests {
 
   rows(filter) {
     const wanted = this.told.requests.filter((one) => `${one.user} ${one.verb} ${one.what} ${one.code}`.toLowerCase().includes(filter));
-    return wanted.sort((a, b) => isRefused(b) - isRefused(a) || b.count - a.count).map((one) => ({
-      id: `${one.user} ${one.verb} ${one.what} ${one.code}`,
+    const isOperator = ({ user }) => user === this.told.operator;
+    return wanted.sort((a, b) => isRefused(b) - isRefused(a) || isOperator(b) - isOperator(a) || b.count - a.count).map((one) => ({
+      id: idOf(one),
       cells: () => [
-        element("span", "name", `${one.verb} `, element("b", "", one.what), element("span", "note", one.user)),
+        element("span", "name", `${one.verb} `, element("b", "", one.what), element("span", "note", isOperator(one) ? "the operator" : one.user)),
         element("span", isRefused(one) ? "bad" : one.code >= 400 ? "busy" : "good", one.code || "no answer"),
         element("span", "number", `${one.count}×`),
       ],
     }));
   }
 
-  detail() {
+  detail(id) {
+    const one = this.told.requests.find((request) => idOf(request) === id);
+    const chosen = one ? [element("h2", "", `${one.verb} ${one.what}`), element("p", "", `${counted(one.count, "request")} of ${one.user}, answered with ${one.code || "nothing"}`)] : [];
+    return [...chosen, ...this.rights()];
+  }
+
+  /** What the operator may do, and does not; what it may not, and tried. */
+  rights() {
     const { operator, missing, unused } = this.told;
     if (!operator) return [element("p", "faint", "Requests are counted for the cluster in this process.")];
     if (!missing) return [element("h2", "", "The operator's requests"), element("p", "faint", `It is ${operator}. Type its name to see only them.`)];
@@ -31,10 +39,14 @@ export class Requests {
       element("h2", "", "The operator's rights"),
       element("p", "faint", operator),
       section("Missing", missing.map((text) => element("li", "bad", text))),
-      section("Never used so far", unused.map((text) => element("li", "", text))),
+      section("Never used so far", unused.map((text) => element("li", "", text.replace(/^never used: /, "")))),
       missing.length + unused.length === 0 ? element("p", "good", "It has the rights it used, and was refused nothing.") : null,
     ].filter(Boolean);
   }
+}
+
+function idOf({ user, verb, what, code }) {
+  return `${user} ${verb} ${what} ${code}`;
 }
 
 function isRefused({ code }) {

@@ -37,14 +37,16 @@ export class Travel {
     const wanted = revision === null ? null : Math.min(Math.max(revision, this.range.oldest), this.range.newest);
     if (wanted === this.revision) return;
     this.revision = wanted;
+    this.objects = null;
     this.draw();
-    if (wanted === null) this.objects = null;
-    else {
+    if (wanted !== null) {
       const tree = await ask("/api/tree", { revision: wanted });
       // Another one may be looked at by now.
       if (this.revision !== wanted) return;
       this.objects = tree?.objects ?? [];
     }
+    // Now it is known when that was.
+    this.draw();
     this.changed();
   }
 

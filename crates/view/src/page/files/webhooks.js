@@ -1,6 +1,6 @@
 // Calls of the operator's webhooks: what was asked, what it answered, what its patch changes.
 
-import { clock, duration, element, section } from "/dom.js";
+import { clock, cut, duration, element, kindOf, section } from "/dom.js";
 
 const MOST_KEPT = 500;
 
@@ -20,7 +20,7 @@ export class Webhooks {
     return wanted.reverse().map((call) => ({
       id: call.id,
       cells: () => [
-        element("span", "name", `${call.operation} ${call.kind} `, element("b", "", call.object), element("span", "note", `${call.path} · ${call.user}`)),
+        element("span", "name", element("span", "title", `${call.operation} ${kindOf(call.kind)} `, cut("b", call.object)), element("span", "note", `${call.path} · ${call.user}`)),
         element("span", call.allowed ? "good" : "bad", call.allowed ? (call.patched ? "patched" : "allowed") : "refused"),
       ],
     }));
@@ -36,6 +36,7 @@ export class Webhooks {
         ` · ${clock(call.at)} · took ${duration(call.took)}${call.dryRun ? " · dry run" : ""}`),
       call.message ? element("pre", call.allowed ? "" : "bad", call.message) : null,
       element("p", "faint", `${call.path}, asked for ${call.user}`),
+      call.sent ? element("details", "", element("summary", "faint", "what it was asked about"), element("pre", "", call.sent)) : null,
       section("Warned of", (call.warnings ?? []).map((text) => element("li", "busy", text))),
       section("Changed", (call.changes ?? []).map((change) => element("li", "", element("code", "", `${change.path}: ${change.before} → ${change.after}`)))),
     ].filter(Boolean);
