@@ -151,7 +151,8 @@ fn child(arguments: &Arguments, work: Work) -> Result<(), Failure> {
     if arguments.traced {
         manager = manager.trace(Trace::bounded(TRACE_BYTES));
     }
-    runtime.block_on(manager.run(server.client(), stop))?;
+    // A client begins a task when it is made.
+    runtime.block_on(async { manager.run(server.client(), stop).await })?;
     Report {
         event: "done".to_owned(),
         objects: done.load(Ordering::Relaxed),
