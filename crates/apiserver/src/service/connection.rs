@@ -169,7 +169,7 @@ impl Connection {
             .await
             .map_err(|error| handshake_text(&error, &raw, &ends))?;
         if stream.get_ref().1.alpn_protocol() == Some(tls::HTTP2) {
-            let protocol = Protocol::Http2(Http2::speak(stream).await?);
+            let protocol = Protocol::Http2(Box::pin(Http2::speak(stream)).await?);
             return Ok(Connection { protocol, ends });
         }
         let said = FirstBytes::default();
@@ -239,7 +239,7 @@ impl Connection {
         }
         match &mut self.protocol {
             Protocol::Http1(http) => http.send(request, &self.ends).await,
-            Protocol::Http2(http) => http.send(request, &self.ends).await,
+            Protocol::Http2(http) => Box::pin(http.send(request, &self.ends)).await,
         }
     }
 }

@@ -85,17 +85,17 @@ impl Http2 {
             .await
             .map_err(|error| error.to_string())?;
         let driver: Arc<Mutex<Option<Driver<S>>>> = Arc::new(Mutex::new(Some(driver)));
-        let driven = Arc::clone(&driver);
+        let running = Arc::clone(&driver);
         tasks.spawn(poll_fn(move |context| {
-            let mut driven = driven.lock();
-            let Some(driver) = &mut *driven else {
+            let mut running = running.lock();
+            let Some(connection) = &mut *running else {
                 return Poll::Ready(());
             };
             // An error of the connection reaches callers through their pending responses, and those that wait for their turn by
             // its being dropped.
-            let ended = Pin::new(driver).poll(context).map(drop);
+            let ended = Pin::new(connection).poll(context).map(drop);
             if ended.is_ready() {
-                *driven = None;
+                *running = None;
             }
             ended
         }));
