@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::template::Variables;
 
 /// The plugins that cases with `plugins: every` want in addition to those of other cases; `upstream/start` has the same list.
-pub const EVERY_PLUGIN: [&str; 11] = [
+pub const EVERY_PLUGIN: [&str; 12] = [
     "NamespaceAutoProvision",
     "NamespaceExists",
     "LimitPodHardAntiAffinityTopology",
@@ -25,6 +25,7 @@ pub const EVERY_PLUGIN: [&str; 11] = [
     "DenyServiceExternalIPs",
     "EventRateLimit",
     "ExtendedResourceToleration",
+    "PodTolerationRestriction",
 ];
 
 /// A parsed file of `cases/`.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::request::Parts;
+use http::uri::PathAndQuery;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -18,6 +19,14 @@ pub(crate) use answer::answer;
 
 /// The users as whom an aggregator asks for itself.
 const AGGREGATOR: [&str; 2] = ["system:kube-aggregator", "system:aggregator"];
+
+/// How names of extensions end that offer HTTP/2.
+const HTTP2: &str = "-http2";
+
+/// Whether HTTP/2 is offered in this name.
+pub(crate) fn offers_http2(server_name: &str) -> bool {
+    server_name.split('.').next().is_some_and(|name| name.ends_with(HTTP2))
+}
 
 /// Headers that depend on the connection, or on the client of the aggregator.
 const LEFT_OUT: [&str; 5] = [
@@ -228,10 +237,16 @@ fn noted(parts: &Parts, certificate: Option<&str>, body: &[u8]) -> Value {
         headers.insert(name.to_string(), json!(text));
     }
     let body = serde_json::from_slice(body).unwrap_or_else(|_| json!(String::from_utf8_lossy(body)));
-    json!({
-        "call": format!("{} {}", parts.method, parts.uri),
+    let target = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    let mut note = json!({
+        "call": format!("{} {target}", parts.method),
         "certificate": certificate,
         "headers": headers,
         "body": body,
-    })
+    });
+    if parts.version == http::Version::HTTP_2 {
+        note["protocol"] = json!("HTTP/2");
+        note["authority"] = json!(parts.uri.authority().map(ToString::to_string));
+    }
+    note
 }

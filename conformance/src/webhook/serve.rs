@@ -11,14 +11,16 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use kubewright_system::listen::{self, Limits};
 use kubewright_system::stop::Stopper;
 use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
+use rustls::server::Acceptor;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::State;
 use crate::extension::{self, AnswerBody};
@@ -37,36 +39,74 @@ pub(super) fn forever(listeners: Vec<(TcpListener, ServerConfig)>, state: &Arc<S
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
                 continue;
             };
-            let (acceptor, state) = (TlsAcceptor::from(Arc::new(config)), Arc::clone(state));
+            let (handshakes, state) = (Handshakes::new(config), Arc::clone(state));
             let limits = Limits {
                 connections: None,
                 drain: Duration::ZERO,
             };
             tokio::spawn(listen::accept(listener, limits, stop.clone(), move |socket, _| {
-                connection(socket, acceptor.clone(), Arc::clone(&state))
+                connection(socket, handshakes.clone(), Arc::clone(&state))
             }));
         }
         pending::<()>().await;
     });
 }
 
+/// How connections begin: HTTP/2 is offered in the name of an extension that has it.
+#[derive(Clone)]
+struct Handshakes {
+    usual: Arc<ServerConfig>,
+    http2: Arc<ServerConfig>,
+}
+
+impl Handshakes {
+    fn new(usual: ServerConfig) -> Self {
+        let mut http2 = usual.clone();
+        http2.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Handshakes {
+            usual: Arc::new(usual),
+            http2: Arc::new(http2),
+        }
+    }
+
+    async fn accept(self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        let begun = LazyConfigAcceptor::new(Acceptor::default(), socket).await?;
+        let name = begun.client_hello().server_name().unwrap_or_default().to_owned();
+        let config = if extension::offers_http2(&name) {
+            self.http2
+        } else {
+            self.usual
+        };
+        begun.into_stream(config).await
+    }
+}
+
 /// Serves a connection. Errors are ignored here, since the API server at the other end reports them.
-async fn connection(socket: TcpStream, acceptor: TlsAcceptor, state: Arc<State>) {
-    let Ok(stream) = acceptor.accept(socket).await else {
+async fn connection(socket: TcpStream, handshakes: Handshakes, state: Arc<State>) {
+    let Ok(stream) = handshakes.accept(socket).await else {
         return;
     };
     let session = stream.get_ref().1;
     let extension = session.server_name().and_then(|name| state.extensions.named(name));
     let certificate = session.peer_certificates().and_then(<[_]>::first).and_then(common_name);
-    let answer = service_fn(|request| {
-        let (state, extension, certificate) = (&state, &extension, certificate.as_deref());
+    let is_http2 = session.alpn_protocol() == Some(b"h2");
+    let shared = Arc::new((state, extension, certificate));
+    let answer = service_fn(move |request| {
+        let shared = Arc::clone(&shared);
         async move {
+            let (state, extension, certificate) = &*shared;
             match extension {
-                Some(key) => extension::answer(request, &state.extensions, key, certificate).await,
+                Some(key) => extension::answer(request, &state.extensions, key, certificate.as_deref()).await,
                 None => answer(request, state).await.map(|response| response.map(boxed)),
             }
         }
     });
+    if is_http2 {
+        let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .serve_connection(TokioIo::new(stream), answer)
+            .await;
+        return;
+    }
     // Without keep-alive, no call uses a connection that the webhook has closed, which would be another error than the recorded one.
     let _ = hyper::server::conn::http1::Builder::new()
         .keep_alive(false)

@@ -1,7 +1,6 @@
 //! Admission: built-in plugins that change or refuse writes, each one small file behind one trait (A2).
 //! Policies and webhooks come after them.
 
-mod absent;
 mod always_pull_images;
 mod anti_affinity;
 mod attributes;
@@ -21,6 +20,7 @@ mod owner_references;
 mod pod_node_selector;
 mod pod_resize;
 mod pod_security;
+mod pod_tolerations;
 mod priority;
 mod references;
 mod resource_quota;
@@ -81,6 +81,7 @@ const PLUGINS: &[&dyn Plugin] = &[
     &pod_node_selector::PodNodeSelector,
     &priority::Priority,
     &default_tolerations::DefaultTolerationSeconds,
+    &pod_tolerations::PodTolerationRestriction,
     &event_rate_limit::EventRateLimit,
     &extended_resources::ExtendedResourceToleration,
     &default_class::DefaultStorageClass,
@@ -93,7 +94,6 @@ const PLUGINS: &[&dyn Plugin] = &[
     &topology_labels::PodTopologyLabels,
     &declared_features::NodeDeclaredFeatureValidator,
     &pod_resize::PodResizeValidator,
-    &absent::AbsentPlugins,
 ];
 
 /// The plugins that are on.

@@ -6,6 +6,7 @@ use kubewright_pod_security::Configuration as PodSecurityConfiguration;
 use serde_json::Value;
 
 use super::event_rate_limit::EventLimit;
+use super::pod_tolerations::TolerationLimits;
 
 /// An admission plugin that this server has, by its name in Kubernetes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub enum AdmissionPlugin {
     Priority,
     /// Pods tolerate unready and unreachable nodes for a while.
     DefaultTolerationSeconds,
+    /// Pods get the tolerations of their namespace, and have no others than it allows. Off by default.
+    PodTolerationRestriction,
     /// Events come no faster than its configuration allows. Off by default.
     EventRateLimit,
     /// Pods tolerate the nodes whose devices they ask for. Off by default.
@@ -75,7 +78,7 @@ pub enum AdmissionPlugin {
 
 impl AdmissionPlugin {
     /// All of them, in Kubernetes' order.
-    pub const ALL: [AdmissionPlugin; 30] = [
+    pub const ALL: [AdmissionPlugin; 31] = [
         AdmissionPlugin::NamespaceAutoProvision,
         AdmissionPlugin::NamespaceLifecycle,
         AdmissionPlugin::NamespaceExists,
@@ -89,6 +92,7 @@ impl AdmissionPlugin {
         AdmissionPlugin::PodNodeSelector,
         AdmissionPlugin::Priority,
         AdmissionPlugin::DefaultTolerationSeconds,
+        AdmissionPlugin::PodTolerationRestriction,
         AdmissionPlugin::EventRateLimit,
         AdmissionPlugin::ExtendedResourceToleration,
         AdmissionPlugin::DefaultStorageClass,
@@ -124,6 +128,7 @@ impl AdmissionPlugin {
             AdmissionPlugin::PodNodeSelector => "PodNodeSelector",
             AdmissionPlugin::Priority => "Priority",
             AdmissionPlugin::DefaultTolerationSeconds => "DefaultTolerationSeconds",
+            AdmissionPlugin::PodTolerationRestriction => "PodTolerationRestriction",
             AdmissionPlugin::EventRateLimit => "EventRateLimit",
             AdmissionPlugin::ExtendedResourceToleration => "ExtendedResourceToleration",
             AdmissionPlugin::DefaultStorageClass => "DefaultStorageClass",
@@ -156,6 +161,7 @@ impl AdmissionPlugin {
                 | AdmissionPlugin::NodeRestriction
                 | AdmissionPlugin::AlwaysPullImages
                 | AdmissionPlugin::PodNodeSelector
+                | AdmissionPlugin::PodTolerationRestriction
                 | AdmissionPlugin::EventRateLimit
                 | AdmissionPlugin::ExtendedResourceToleration
                 | AdmissionPlugin::OwnerReferencesPermissionEnforcement
@@ -179,6 +185,8 @@ pub(crate) struct Settings {
     pub(crate) pod_security: Arc<PodSecurityConfiguration>,
     /// How fast events may come.
     pub(crate) event_limits: Vec<EventLimit>,
+    /// Which tolerations Pods get and may have where their namespace does not say.
+    pub(crate) tolerations: Arc<TolerationLimits>,
 }
 
 /// Why a configuration of a plugin cannot be used.
@@ -210,6 +218,7 @@ impl Default for Settings {
             toleration_seconds: [300; 2],
             pod_security: Arc::default(),
             event_limits: Vec::new(),
+            tolerations: Arc::default(),
         };
         for plugin in AdmissionPlugin::ALL {
             settings.set(plugin, plugin.is_on_by_default());
@@ -236,6 +245,9 @@ impl Settings {
         let wanted = match plugin {
             AdmissionPlugin::PodSecurity => "pod-security.admission.config.k8s.io/v1 PodSecurityConfiguration",
             AdmissionPlugin::EventRateLimit => "eventratelimit.admission.k8s.io/v1alpha1 Configuration",
+            AdmissionPlugin::PodTolerationRestriction => {
+                "podtolerationrestriction.admission.k8s.io/v1alpha1 Configuration"
+            }
             _ => return Err(AdmissionConfigurationError::NotConfigurable(plugin)),
         };
         let text = |key: &str| configuration.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -244,10 +256,14 @@ impl Settings {
             return Err(AdmissionConfigurationError::OtherKind { plugin, wanted, given });
         }
         let invalid = AdmissionConfigurationError::Invalid;
-        if plugin == AdmissionPlugin::PodSecurity {
-            self.pod_security = Arc::new(PodSecurityConfiguration::read(configuration).map_err(invalid)?);
-        } else {
-            self.event_limits = EventLimit::read(configuration).map_err(invalid)?;
+        match plugin {
+            AdmissionPlugin::PodSecurity => {
+                self.pod_security = Arc::new(PodSecurityConfiguration::read(configuration).map_err(invalid)?);
+            }
+            AdmissionPlugin::PodTolerationRestriction => {
+                self.tolerations = Arc::new(TolerationLimits::read(configuration).map_err(invalid)?);
+            }
+            _ => self.event_limits = EventLimit::read(configuration).map_err(invalid)?,
         }
         Ok(())
     }

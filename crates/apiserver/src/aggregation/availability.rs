@@ -19,7 +19,7 @@ use crate::access::User;
 use crate::object;
 use crate::registry::BuiltInId;
 use crate::server::{ApiServer, Server};
-use crate::service::resolve;
+use crate::service::{GoClient, resolve};
 
 /// How often it is looked again although nothing is known to have changed.
 const RESYNC: Duration = Duration::from_secs(30);
@@ -153,8 +153,7 @@ async fn attempt(server: &Server, remote: &Arc<Remote>) -> Result<(), String> {
     *request.uri_mut() = path.parse().map_err(|_| got("invalid URL".into()))?;
     let host = HeaderValue::from_str(&resolved.authority).map_err(|_| got("invalid URL".into()))?;
     request.headers_mut().insert(header::HOST, host);
-    let agent = HeaderValue::from_static("Go-http-client/1.1");
-    request.headers_mut().insert(header::USER_AGENT, agent);
+    request.extensions_mut().insert(GoClient);
     put_user(request.headers_mut(), &aggregator());
     match timeout(ATTEMPT, remote.send(resolved, request, server.clock)).await {
         Err(_) => Err(got(

@@ -7,6 +7,7 @@
 mod authentication_config;
 mod availability;
 mod backoff;
+mod connections;
 pub(crate) mod discovery;
 mod fetch;
 mod front_proxy;

@@ -17,18 +17,18 @@ use kubewright_system::clock::Clock;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
+use super::connections::Connections;
 use super::discovery::DiscoveredVersion;
 use super::front_proxy;
 use super::openapi::RemoteDocuments;
 use crate::server::Server;
 use crate::service::resolve::{self, Resolved};
 use crate::service::tls::{self, Trust};
-use crate::service::{Connection, EndpointAddress, OutgoingBody, SendError, connection};
+use crate::service::{Connection, EndpointAddress, OutgoingBody, connection};
 
-const MAX_IDLE: usize = 25;
-const IDLE_TIME: Duration = Duration::from_secs(90);
+/// How often a request is sent again that a server refused before it looked at it, as Go's client does.
+const RETRIES: u32 = 6;
 
 /// A port of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +55,17 @@ pub(crate) struct Remote {
     pub(super) known: Arc<Known>,
     /// Asks its tasks to look again.
     pub(super) wake: Wake,
-    tls: OnceLock<Result<Arc<rustls::ClientConfig>, String>>,
-    idle: Mutex<Vec<IdleConnection>>,
+    tls: OnceLock<Result<Handshakes, String>>,
+    connections: Connections,
+}
+
+/// How a connection begins.
+#[derive(Clone)]
+pub(super) struct Handshakes {
+    /// The server may choose HTTP/2.
+    any: Arc<rustls::ClientConfig>,
+    /// For a request that asks for another protocol, which is HTTP/1.1.
+    http1: Arc<rustls::ClientConfig>,
 }
 
 /// What is known of what another server serves.
@@ -88,12 +97,6 @@ impl Wake {
     }
 }
 
-struct IdleConnection {
-    authority: String,
-    connection: Connection,
-    since: Instant,
-}
-
 impl Remote {
     /// Reads an `APIService`; `None` if it is local. If nothing has changed for what there was before, that goes on.
     pub(super) fn read(name: &str, object: &Value, before: Option<Arc<Remote>>) -> Option<Arc<Remote>> {
@@ -122,7 +125,7 @@ impl Remote {
                 .unwrap_or_default(),
             wake: Wake::default(),
             tls: OnceLock::new(),
-            idle: Mutex::default(),
+            connections: Connections::default(),
         };
         let same = before.filter(|before| {
             before.service == remote.service
@@ -145,7 +148,7 @@ impl Remote {
     }
 
     /// How it is recognized. The error is upstream's message about a bundle without certificates.
-    pub(super) fn tls(&self, clock: Clock) -> Result<Arc<rustls::ClientConfig>, String> {
+    pub(super) fn tls(&self, clock: Clock) -> Result<Handshakes, String> {
         let made = self.tls.get_or_init(|| {
             let trust = if self.insecure {
                 Trust::Anybody
@@ -154,7 +157,11 @@ impl Remote {
             };
             let identity =
                 front_proxy::front_proxy().map(|proxy| (vec![proxy.client.certificate_der()], proxy.client.key_der()));
-            tls::config(trust, identity, clock)
+            let http1 = tls::config(trust, identity, clock)?;
+            Ok(Handshakes {
+                any: tls::with_http2(&http1),
+                http1,
+            })
         });
         made.clone()
     }
@@ -164,34 +171,50 @@ impl Remote {
         format!("{}.{}.svc", self.service.name, self.service.namespace)
     }
 
-    /// A new connection. The error is worded as Go's.
-    pub(super) async fn connect(&self, to: Resolved, clock: Clock) -> Result<Connection, String> {
+    /// A new connection of HTTP/1.1, for a request that asks for another protocol. The error is worded as Go's.
+    pub(super) async fn connect_for_upgrade(&self, to: Resolved, clock: Clock) -> Result<Connection, String> {
         let tls = self.tls(clock)?;
-        Connection::to(to.route, Some((tls, &self.server_name()))).await
+        Connection::to(to.route, Some((tls.http1, &self.server_name()))).await
     }
 
-    /// Sends a request over a connection that is idle, or a new one. The error is worded as Go's.
+    /// A connection that is there, or a new one, and whether it was there. The error is worded as Go's.
+    async fn connection(&self, to: &Resolved, clock: Clock) -> Result<(Connection, bool), String> {
+        if let Some(connection) = self.connections.reuse(&to.authority) {
+            return Ok((connection, true));
+        }
+        let tls = self.tls(clock)?;
+        let opened = Connection::to(to.route.clone(), Some((tls.any, &self.server_name()))).await?;
+        Ok((self.connections.share(opened, &to.authority), false))
+    }
+
+    /// Sends a request over a connection that is there, or a new one. The error is worded as Go's.
     pub(super) async fn send(
         self: &Arc<Self>,
         to: Resolved,
         mut request: Request<OutgoingBody>,
         clock: Clock,
     ) -> Result<Response<RemoteBody>, String> {
-        let authority = to.authority.clone();
-        if let Some(mut connection) = self.idle(&authority) {
-            match connection.send(request).await {
-                Ok(response) => return Ok(self.receiving(response, connection, authority)),
+        let mut refusals = 0;
+        loop {
+            let (mut connection, was_there) = self.connection(&to, clock).await?;
+            let has_streams = connection.has_streams();
+            let error = match connection.send(request).await {
+                Ok(response) => return Ok(self.receiving(response, connection, to.authority)),
+                Err(error) => error,
+            };
+            drop(connection);
+            match error.unsent {
                 // The server closed the connection while it was idle: once more over a new one.
-                Err(SendError {
-                    unsent: Some(unsent), ..
-                }) => request = unsent,
-                Err(error) => return Err(error.why),
+                Some(unsent) if was_there && !has_streams => request = unsent,
+                Some(unsent) if has_streams && refusals < RETRIES => {
+                    if refusals > 0 {
+                        tokio::time::sleep(Duration::from_secs(1 << (refusals - 1))).await;
+                    }
+                    refusals += 1;
+                    request = unsent;
+                }
+                _ => return Err(error.why),
             }
-        }
-        let mut connection = self.connect(to, clock).await?;
-        match connection.send(request).await {
-            Ok(response) => Ok(self.receiving(response, connection, authority)),
-            Err(error) => Err(error.why),
         }
     }
 
@@ -209,32 +232,13 @@ impl Remote {
         })
     }
 
-    fn idle(&self, authority: &str) -> Option<Connection> {
-        let mut idle = self.idle.lock();
-        let now = Instant::now();
-        idle.retain(|idle| idle.connection.is_usable() && now.duration_since(idle.since) < IDLE_TIME);
-        let at = idle.iter().rposition(|idle| idle.authority == authority)?;
-        Some(idle.swap_remove(at).connection)
-    }
-
-    fn keep(&self, connection: Connection, authority: String) {
-        let mut idle = self.idle.lock();
-        if connection.is_usable() && idle.len() < MAX_IDLE {
-            idle.push(IdleConnection {
-                authority,
-                connection,
-                since: Instant::now(),
-            });
-        }
-    }
-
     /// Forgets every idle connection.
     pub(super) fn close_connections(&self) {
-        self.idle.lock().clear();
+        self.connections.close();
     }
 }
 
-/// The body of a response, which keeps its connection until it ends. Dropping it before closes the connection.
+/// The body of a response, which keeps its connection until it ends. Dropping it before closes the connection, or the stream of it.
 pub(super) struct RemoteBody {
     body: Incoming,
     connection: Option<Connection>,
@@ -245,7 +249,9 @@ pub(super) struct RemoteBody {
 impl RemoteBody {
     fn ended(&mut self) {
         if let Some(connection) = self.connection.take() {
-            self.remote.keep(connection, std::mem::take(&mut self.authority));
+            self.remote
+                .connections
+                .keep(connection, std::mem::take(&mut self.authority));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response, header};
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
@@ -18,8 +18,10 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
+use super::http2::Http2;
 use super::local_endpoints::ConnectionServer;
 use super::resolve::Route;
 use super::tls;
@@ -33,16 +35,27 @@ const PIPE: usize = 64 * 1024;
 /// The body of a request that is sent.
 pub(crate) type OutgoingBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
-/// An open connection. Dropping it closes it.
+/// An open connection, or a stream of one. Dropping it closes it, once it is the last of its streams.
 pub(crate) struct Connection {
-    sender: SendRequest<OutgoingBody>,
-    driver: JoinHandle<()>,
-    said: FirstBytes,
+    protocol: Protocol,
     /// `local->remote`, for messages.
     ends: String,
 }
 
-impl Drop for Connection {
+/// What is spoken.
+enum Protocol {
+    Http1(Http1),
+    Http2(Http2),
+}
+
+/// A connection of HTTP/1.1, which has one request at a time.
+struct Http1 {
+    sender: SendRequest<OutgoingBody>,
+    driver: JoinHandle<()>,
+    said: FirstBytes,
+}
+
+impl Drop for Http1 {
     fn drop(&mut self) {
         self.driver.abort();
     }
@@ -155,6 +168,10 @@ impl Connection {
             .connect(name, stream)
             .await
             .map_err(|error| handshake_text(&error, &raw, &ends))?;
+        if stream.get_ref().1.alpn_protocol() == Some(tls::HTTP2) {
+            let protocol = Protocol::Http2(Box::pin(Http2::speak(stream)).await?);
+            return Ok(Connection { protocol, ends });
+        }
         let said = FirstBytes::default();
         Connection::speak(Listening::new(stream, said.clone()), said, ends).await
     }
@@ -172,20 +189,67 @@ impl Connection {
             // An error of the connection reaches the caller through the pending response.
             let _ = driver.with_upgrades().await;
         });
-        Ok(Connection {
-            sender,
-            driver,
-            said,
-            ends,
-        })
+        let protocol = Protocol::Http1(Http1 { sender, driver, said });
+        Ok(Connection { protocol, ends })
     }
 
     /// Whether another request may be sent over it.
     pub(crate) fn is_usable(&self) -> bool {
-        !self.sender.is_closed() && !self.driver.is_finished()
+        match &self.protocol {
+            Protocol::Http1(http) => !http.sender.is_closed() && !http.driver.is_finished(),
+            Protocol::Http2(http) => http.is_usable(),
+        }
     }
 
-    pub(crate) async fn send(&mut self, request: Request<OutgoingBody>) -> Result<Response<Incoming>, SendError> {
+    /// Whether its requests are streams, of which it has many at once.
+    pub(crate) fn has_streams(&self) -> bool {
+        matches!(self.protocol, Protocol::Http2(_))
+    }
+
+    /// Since when it has no streams; `None` while it has some, and for a connection without streams.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        match &self.protocol {
+            Protocol::Http1(_) => None,
+            Protocol::Http2(http) => http.idle_since(),
+        }
+    }
+
+    /// One more stream; `None` if there are as many as there may be, and for a connection without streams.
+    pub(crate) fn stream(&self) -> Option<Connection> {
+        match &self.protocol {
+            Protocol::Http1(_) => None,
+            Protocol::Http2(http) => Some(Connection {
+                protocol: Protocol::Http2(http.stream()?),
+                ends: self.ends.clone(),
+            }),
+        }
+    }
+
+    pub(crate) async fn send(&mut self, mut request: Request<OutgoingBody>) -> Result<Response<Incoming>, SendError> {
+        let go = request.extensions_mut().remove::<GoClient>().is_some();
+        let http2 = self.has_streams();
+        if go {
+            let agent = if http2 {
+                "Go-http-client/2.0"
+            } else {
+                "Go-http-client/1.1"
+            };
+            let agent = HeaderValue::from_static(agent);
+            request.headers_mut().insert(header::USER_AGENT, agent);
+        }
+        match &mut self.protocol {
+            Protocol::Http1(http) => http.send(request, &self.ends).await,
+            Protocol::Http2(http) => Box::pin(http.send(request, &self.ends)).await,
+        }
+    }
+}
+
+/// In the extensions of a request: it names Go's HTTP client as its agent, by the version that is spoken.
+#[derive(Clone, Copy)]
+pub(crate) struct GoClient;
+
+impl Http1 {
+    async fn send(&mut self, request: Request<OutgoingBody>, ends: &str) -> Result<Response<Incoming>, SendError> {
         if self.sender.ready().await.is_err() {
             return Err(SendError {
                 unsent: Some(request),
@@ -198,14 +262,14 @@ impl Connection {
             let error = error.into_error();
             SendError {
                 stale: unsent.is_some() || error.is_canceled() || error.is_closed() || error.is_incomplete_message(),
-                why: self.exchange_text(&error),
+                why: self.exchange_text(&error, ends),
                 unsent,
             }
         })
     }
 
-    fn exchange_text(&self, error: &hyper::Error) -> String {
-        if let Some(why) = source_text(error, &self.ends) {
+    fn exchange_text(&self, error: &hyper::Error, ends: &str) -> String {
+        if let Some(why) = source_text(error, ends) {
             return why;
         }
         if error.is_parse() {
@@ -239,18 +303,23 @@ fn source_text(error: &hyper::Error, ends: &str) -> Option<String> {
             return Some(tls::worded(error));
         }
         if let Some(error) = cause.downcast_ref::<io::Error>() {
-            if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                return Some(tls::worded(error));
-            }
-            return match error.kind() {
-                io::ErrorKind::UnexpectedEof => None,
-                io::ErrorKind::BrokenPipe => Some(format!("write tcp {ends}: write: broken pipe")),
-                _ => Some(format!("read tcp {ends}: read: {}", os_text(error))),
-            };
+            return io_text(error, ends);
         }
         source = cause.source();
     }
     None
+}
+
+/// Go's words for an error of a connection; `None` if it just ended.
+pub(super) fn io_text(error: &io::Error, ends: &str) -> Option<String> {
+    if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        return Some(tls::worded(error));
+    }
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => None,
+        io::ErrorKind::BrokenPipe => Some(format!("write tcp {ends}: write: broken pipe")),
+        _ => Some(format!("read tcp {ends}: read: {}", os_text(error))),
+    }
 }
 
 fn handshake_text(error: &io::Error, raw: &FirstBytes, ends: &str) -> String {

@@ -4,10 +4,11 @@
 mod api;
 pub(crate) mod connection;
 pub(crate) mod headers;
+mod http2;
 pub(crate) mod local_endpoints;
 pub(crate) mod pages;
 pub(crate) mod resolve;
 pub(crate) mod tls;
 
-pub(crate) use connection::{Connection, OutgoingBody, SendError};
+pub(crate) use connection::{Connection, GoClient, OutgoingBody, SendError};
 pub(crate) use local_endpoints::{EndpointAddress, LocalEndpoints};

@@ -18,6 +18,7 @@ pub(crate) struct Resolved {
 }
 
 /// How it is reached.
+#[derive(Clone)]
 pub(crate) enum Route {
     /// The first of these addresses that accepts.
     Addresses(Vec<SocketAddr>),

@@ -26,34 +26,43 @@ fn pod() -> Value {
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
+fn toleration_limits(default: &Value) -> Value {
+    json!({
+        "apiVersion": "podtolerationrestriction.admission.k8s.io/v1alpha1", "kind": "Configuration",
+        "default": default, "whitelist": [{"key": "ours", "operator": "Exists"}, {"operator": "Exists", "effect": "NoExecute"}],
+    })
+}
+
 #[tokio::test]
-async fn what_is_meant_for_a_plugin_that_is_not_here_is_warned_of_when_it_is_new() {
-    let server = ApiServer::new(Options::new());
-    let namespace = json!({ "metadata": {
-        "name": "strict", "annotations": { "scheduler.alpha.kubernetes.io/tolerationsWhitelist": "[]" },
-    } });
-    let warned = async |method: &str, path: &str, body: &Value| {
-        let request = http::Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", "application/json")
-            .body(body.to_string().into())
-            .unwrap();
-        let response = server.handle(request).await;
-        assert!(response.status().is_success());
-        let warnings = response.headers().get_all("warning").iter();
-        let texts: Vec<String> = warnings.map(|value| value.to_str().unwrap().to_owned()).collect();
-        texts
-    };
-    let warnings = warned("POST", "/api/v1/namespaces", &namespace).await;
-    assert_eq!(warnings.len(), 1);
+async fn tolerations_of_the_cluster_are_those_of_its_configuration() {
+    let limits = toleration_limits(&json!([{"key": "ours", "operator": "Exists"}]));
+    let plugin = AdmissionPlugin::PodTolerationRestriction;
+    let options = Options::new().admission(plugin, true);
+    let server = ApiServer::new(options.configure_admission(plugin, &limits).unwrap());
+    let (code, made) = post(&server, PODS, &pod()).await;
+    assert_eq!(code, 201, "{made}");
+    let tolerations = made["spec"]["tolerations"].as_array().unwrap();
     assert!(
-        warnings[0].contains("no admission plugin PodTolerationRestriction"),
-        "{warnings:?}"
+        tolerations.contains(&json!({"key": "ours", "operator": "Exists"})),
+        "{made}"
     );
-    assert!(warned("PUT", "/api/v1/namespaces/strict", &namespace).await.is_empty());
-    let plain = json!({ "metadata": { "name": "plain", "annotations": { "a": "b" } } });
-    assert!(warned("POST", "/api/v1/namespaces", &plain).await.is_empty());
+    let mut other = pod();
+    other["metadata"]["name"] = "other".into();
+    other["spec"]["tolerations"] = json!([{"key": "theirs", "operator": "Exists", "effect": "NoSchedule"}]);
+    let (code, refused) = post(&server, PODS, &other).await;
+    assert_eq!(code, 500);
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.ends_with("conflict with its cluster whitelist"), "{message}");
+
+    let wrong = toleration_limits(&json!([{"operator": "Sometimes", "key": "a"}]));
+    let error = Options::new().configure_admission(plugin, &wrong).unwrap_err();
+    let message = error.to_string();
+    assert!(
+        message.starts_with(
+            "invalid config: [podtolerationrestriction.default[0].operator: Unsupported value: \"Sometimes\""
+        ),
+        "{message}"
+    );
 }
 
 #[tokio::test]

@@ -104,6 +104,19 @@ impl Behaviour for Pod {
     }
 }
 
+/// What is wrong with tolerations, wherever they are.
+pub fn validate_tolerations(tolerations: &[Value], path: &PathRef<'_>, errors: &mut Errors) {
+    scheduling::validate_tolerations(tolerations, Options::default(), path, errors);
+}
+
+/// `Guaranteed`, `Burstable` or `BestEffort`: what a pod's status says, or follows from its requests and limits.
+pub fn quality_of_service(pod: &Value) -> &str {
+    match str_at(pod, &["status", "qosClass"]) {
+        "" => qos::class(part(pod, "spec")),
+        known => known,
+    }
+}
+
 /// Everything wrong with a pod as it is, `ObjectMeta`'s own rules excepted.
 fn validate_object(pod: &Value, options: Options, errors: &mut Errors) {
     let metadata = PathRef::root("metadata");

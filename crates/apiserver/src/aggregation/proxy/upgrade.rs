@@ -22,7 +22,7 @@ pub(super) async fn answer(request: ProxiedRequest<'_>, to: Resolved) -> Respons
         sent.insert(header::HOST, host);
     }
     let outgoing = outgoing(head.parts, uri, sent, request.body);
-    let mut connection = match remote.connect(to, server.clock).await {
+    let mut connection = match remote.connect_for_upgrade(to, server.clock).await {
         Ok(connection) => connection,
         Err(why) => return refuse(&format!("error dialing backend: {why}")),
     };

@@ -22,6 +22,10 @@ const SYSTEM_ROOTS: [&str; 5] = [
     "/etc/ssl/cert.pem",
 ];
 
+/// How protocols are called in a handshake.
+pub(crate) const HTTP2: &[u8] = b"h2";
+const HTTP1: &[u8] = b"http/1.1";
+
 /// Which servers are trusted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trust<'a> {
@@ -66,8 +70,15 @@ pub(crate) fn config(
             .map_err(|error| error.to_string())?,
         None => builder.with_no_client_auth(),
     };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![HTTP1.to_vec()];
     Ok(Arc::new(config))
+}
+
+/// The same configuration, by which a server may choose HTTP/2.
+pub(crate) fn with_http2(config: &ClientConfig) -> Arc<ClientConfig> {
+    let mut config = config.clone();
+    config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];
+    Arc::new(config)
 }
 
 fn client_config(
