@@ -15,7 +15,7 @@ use crate::strict::ALREADY_SET;
 use crate::{Decoded, KEPT_DEPTH};
 
 /// Turns a document into a value.
-pub(super) fn build(tree: &Tree<'_>) -> Result<Decoded, YamlError> {
+pub(super) fn build(tree: &Tree) -> Result<Decoded, YamlError> {
     let mut builder = Builder {
         tree,
         observations: Observations::new(),
@@ -59,7 +59,7 @@ fn name(key: &Key) -> String {
 }
 
 struct Builder<'a> {
-    tree: &'a Tree<'a>,
+    tree: &'a Tree,
     observations: Observations,
     already_set: Vec<String>,
     /// The aliases being followed.
@@ -76,7 +76,7 @@ impl Builder<'_> {
     fn value(&mut self, id: NodeId, path: &Path<'_>, depth: usize) -> Result<Value, YamlError> {
         self.count()?;
         match &self.tree.node(id).content {
-            Content::Alias { at, target } => self.follow(id, *at, |builder| builder.value(*target, path, depth)),
+            Content::Alias { name, target } => self.follow(id, name, |builder| builder.value(*target, path, depth)),
             Content::Scalar(scalar) => self.scalar(scalar, path),
             _ if depth >= KEPT_DEPTH => {
                 self.observations.mark_too_deep();
@@ -161,12 +161,12 @@ impl Builder<'_> {
                 self.count()?;
                 self.fields(children, fields, path, depth)
             }
-            Content::Alias { at, target } => {
+            Content::Alias { name, target } => {
                 let Content::Mapping(children) = &self.tree.node(*target).content else {
                     return Err(not_a_map());
                 };
                 self.count()?;
-                self.follow(id, *at, |builder| {
+                self.follow(id, name, |builder| {
                     builder.count()?;
                     builder.fields(children, fields, path, depth)
                 })
@@ -183,9 +183,9 @@ impl Builder<'_> {
                 let (resolved, decoded) = resolve(scalar)?;
                 Ok(Key::new(resolved, decoded.as_deref().unwrap_or(&scalar.text)))
             }
-            Content::Alias { at, target } => {
+            Content::Alias { name, target } => {
                 self.count()?;
-                self.follow(id, *at, |builder| builder.key(*target, depth))
+                self.follow(id, name, |builder| builder.key(*target, depth))
             }
             _ => {
                 let value = self.value(id, &Path::Root, depth + 1)?;
@@ -200,12 +200,11 @@ impl Builder<'_> {
     fn follow<T>(
         &mut self,
         alias: NodeId,
-        at: usize,
+        name: &str,
         then: impl FnOnce(&mut Self) -> Result<T, YamlError>,
     ) -> Result<T, YamlError> {
         // Each alias followed is one deeper in the document at least, so that the search stays short.
         if self.inside.contains(&alias) {
-            let name = self.tree.alias_name(at);
             return Err(YamlError::yaml(format_args!("anchor '{name}' value contains itself")));
         }
         self.inside.push(alias);
@@ -237,7 +236,7 @@ impl Builder<'_> {
         }
     }
 
-    fn scalar(&mut self, scalar: &Scalar<'_>, path: &Path<'_>) -> Result<Value, YamlError> {
+    fn scalar(&mut self, scalar: &Scalar, path: &Path<'_>) -> Result<Value, YamlError> {
         self.count_bytes(&scalar.text)?;
         let (resolved, decoded) = resolve(scalar)?;
         Ok(match resolved {
@@ -247,7 +246,7 @@ impl Builder<'_> {
             ResolvedScalar::Unsigned(number) => self.number(&number.to_string(), number as f64, path),
             ResolvedScalar::Float(number) => self.float(number, path)?,
             ResolvedScalar::Timestamp | ResolvedScalar::Text => {
-                Value::String(decoded.unwrap_or_else(|| scalar.text.clone().into_owned()))
+                Value::String(decoded.unwrap_or_else(|| scalar.text.clone()))
             }
         })
     }

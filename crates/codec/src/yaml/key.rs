@@ -47,9 +47,12 @@ impl Key {
             },
             Self::Null | Self::Unsigned(_) => {
                 let kind = if let Self::Null = self { "%!s(<nil>)" } else { "uint64" };
+                let value = match value {
+                    Value::Null => "<nil>".to_owned(),
+                    value => element_syntax(value, Numbers::Yaml),
+                };
                 return Err(YamlError::conversion(format!(
-                    "unsupported map key of type: {kind}, key: {self}, value: {}",
-                    element_syntax(value, Numbers::Yaml)
+                    "unsupported map key of type: {kind}, key: {self}, value: {value}"
                 )));
             }
         })

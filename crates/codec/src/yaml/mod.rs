@@ -4,15 +4,13 @@ mod build;
 mod emit;
 mod error;
 mod key;
-mod lookahead;
-mod quoted;
+mod parse;
 mod scalar;
+mod scan;
 mod sort;
 mod style;
 mod timestamp;
 mod tree;
-
-use std::borrow::Cow;
 
 use crate::{Decoded, json};
 pub use emit::encode;
@@ -24,36 +22,14 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, YamlError> {
     if let Some(decoded) = decode_as_json(bytes) {
         return Ok(decoded);
     }
-    let mut text = Cow::Borrowed(tree::readable(bytes)?);
-    if let Some(line) = quoted::line_behind_broken_key(&text) {
-        return Err(YamlError::yaml(format_args!(
-            "line {line}: did not find expected ',' or '}}'"
-        )));
-    }
-    for _ in 0..MAX_INDENTATIONS {
-        let outcome = tree::parse(&text).map(|tree| build::build(&tree));
-        let refusal = match outcome {
-            Ok(built) => return built,
-            Err(refusal) => refusal,
-        };
-        match refusal.outdented_quote.and_then(|at| quoted::indent(&text, at)) {
-            Some(indented) => text = Cow::Owned(indented),
-            None => return Err(refusal.error),
-        }
-    }
-    tree::parse(&text)
-        .map_err(|refusal| refusal.error)
-        .and_then(|tree| build::build(&tree))
+    build::build(&tree::parse(bytes)?)
 }
-
-/// How many quoted scalars are indented for the parser before its error is reported.
-const MAX_INDENTATIONS: usize = 16;
 
 /// Most YAML that clients send is JSON. Where both readings agree, the faster one is taken.
 ///
-/// They disagree on duplicate keys, floats, surrogate pairs, escaped slashes and the characters YAML forbids.
+/// They disagree on duplicate keys, floats, surrogate pairs, escaped slashes, keys whose colon is on another line and the characters YAML forbids.
 fn decode_as_json(bytes: &[u8]) -> Option<Decoded> {
-    if bytes.first() != Some(&b'{') || has_escape_read_differently(bytes) {
+    if bytes.first() != Some(&b'{') || has_escape_read_differently(bytes) || has_colon_on_new_line(bytes) {
         return None;
     }
     let text = std::str::from_utf8(bytes).ok()?;
@@ -75,4 +51,9 @@ fn has_escape_read_differently(bytes: &[u8]) -> bool {
     bytes
         .windows(3)
         .any(|window| matches!(window, [b'\\', b'u', b'd' | b'D'] | [b'\\', b'/', _]))
+}
+
+fn has_colon_on_new_line(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r')).skip(1);
+    lines.any(|line| line.trim_ascii_start().first() == Some(&b':'))
 }

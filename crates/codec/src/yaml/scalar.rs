@@ -37,7 +37,7 @@ impl ResolvedScalar {
 }
 
 /// What a scalar of a document means; a `!!binary` one comes with its decoded text.
-pub(super) fn resolve(scalar: &Scalar<'_>) -> Result<(ResolvedScalar, Option<String>), YamlError> {
+pub(super) fn resolve(scalar: &Scalar) -> Result<(ResolvedScalar, Option<String>), YamlError> {
     let Some(tag) = &scalar.tag else {
         let resolved = if scalar.implicit {
             of_plain(&scalar.text)
