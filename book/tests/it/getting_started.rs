@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use kubewright_test_support::book::{Block, Chapter, Part, chapters, root};
+use kubewright_test_support::book::{Chapter, Step, chapters, root};
 
 /// A script that is made from chapters.
 struct Walkthrough {
@@ -50,48 +50,13 @@ END
 "#,
 };
 
-/// What a reader of a chapter does.
-enum Step<'a> {
-    Run(&'a str),
-    Write(String, String),
-}
-
-/// The commands that a reader runs and the files that a reader writes, in order.
+/// What a reader of a chapter does before the operator runs. The tests have the command already, and they do not run commands that only
+/// Ctrl-C ends.
 fn steps(chapter: &Chapter) -> Vec<Step<'_>> {
-    let mut steps = Vec::new();
-    let mut section = "";
-    let mut before = String::new();
-    for part in chapter.parts() {
-        match part {
-            Part::Prose { text, .. } if text.starts_with("## ") => {
-                section = text.trim_start_matches("## ");
-                before.clear();
-            }
-            Part::Prose { text: "", .. } => {}
-            Part::Prose { text, .. } => {
-                before.push_str(text);
-                before.push('\n');
-            }
-            Part::Code(block) => {
-                match (section, block.language()) {
-                    // The tests have the command already, and they do not run commands that only Ctrl-C ends.
-                    ("Install the command", _) => {}
-                    ("Run it", _) => break,
-                    (_, "console") => {
-                        let commands = block.lines.iter().filter_map(|line| line.strip_prefix("$ "));
-                        steps.extend(commands.map(Step::Run));
-                    }
-                    _ => {
-                        if let Some(file) = file_of(&before) {
-                            steps.push(Step::Write(file.to_owned(), shown(&block)));
-                        }
-                    }
-                }
-                before.clear();
-            }
-        }
-    }
-    steps
+    let steps = chapter.steps().into_iter();
+    let done = steps.take_while(|(section, _)| *section != "Run it");
+    let done = done.filter(|(section, _)| *section != "Install the command");
+    done.map(|(_, step)| step).collect()
 }
 
 fn script(walkthrough: &Walkthrough) -> String {
@@ -101,32 +66,12 @@ fn script(walkthrough: &Walkthrough) -> String {
         let chapter = chapters.iter().find(|chapter| chapter.name == *name).unwrap();
         for step in steps(chapter) {
             match step {
-                Step::Run(command) => writeln!(script, "\n{command}").unwrap(),
-                Step::Write(file, text) => write!(script, "\ncat > {file} <<'END'\n{text}END\n").unwrap(),
+                Step::Run { command, .. } => writeln!(script, "\n{command}").unwrap(),
+                Step::Write { file, text } => write!(script, "\ncat > {file} <<'END'\n{text}END\n").unwrap(),
             }
         }
     }
     script + walkthrough.end
-}
-
-/// The file that a block is the text of, if the sentence before the block names one: "Replace `src/lib.rs` by this:".
-fn file_of(words: &str) -> Option<&str> {
-    let sentence = ["Replace", "Give the sample", "Write"]
-        .iter()
-        .filter_map(|verb| words.rfind(verb))
-        .max()?;
-    words[sentence..].split('`').nth(1)
-}
-
-/// A block as readers see it: mdBook and rustdoc hide lines of Rust that begin with `# `.
-fn shown(block: &Block<'_>) -> String {
-    let is_rust = block.language() == "rust";
-    let is_hidden = |line: &&&str| is_rust && (line.starts_with("# ") || **line == "#");
-    let mut text = String::new();
-    for line in block.lines.iter().filter(|line| !is_hidden(line)) {
-        writeln!(text, "{line}").unwrap();
-    }
-    text
 }
 
 #[test]
@@ -154,7 +99,7 @@ fn what_the_tutorial_has_its_readers_write_is_the_example() {
     for name in CRONJOB.chapters {
         let chapter = chapters.iter().find(|chapter| chapter.name == *name).unwrap();
         for step in steps(chapter) {
-            let Step::Write(file, text) = step else { continue };
+            let Step::Write { file, text } = step else { continue };
             if file == changed_by_commands {
                 continue;
             }

@@ -301,6 +301,13 @@ impl Text {
         text
     }
 
+    /// The link is whole and on a line of its own, however narrow the terminal is: one in pieces can be neither clicked nor copied.
+    fn inside(&self, at: Duration, link: &str) -> String {
+        let words = "a page shows each reconcile and what woke it, with this story beside it:";
+        let text = self.paragraph(at, ("•", Tone::Change), "inside", words, None);
+        format!("{text}\n{MARGIN}  {}\n", self.terminal.coloured(Tone::Command, link))
+    }
+
     fn serving(&self, pages: &str, export: &str) -> String {
         let command = |text: &str| self.terminal.coloured(Tone::Command, text);
         let faint = |text: &str| self.terminal.coloured(Tone::Faint, text);
@@ -335,7 +342,7 @@ impl Format for Text {
             }
             Content::Warning(text) => self.paragraph(at, ("!", Tone::Change), "note", text, None),
             Content::Summary(summary) => self.summary(summary),
-            Content::Inside { link } => self.paragraph(at, ("•", Tone::Change), "inside", link, None),
+            Content::Inside { link } => self.inside(at, link),
             Content::Serving { pages, export, .. } => self.serving(pages, export),
             Content::End { again } => self.end(again),
         }

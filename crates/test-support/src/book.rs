@@ -41,7 +41,27 @@ pub struct Block<'a> {
     pub is_closed: bool,
 }
 
-impl Block<'_> {
+/// What a reader of a chapter does.
+pub enum Step<'a> {
+    /// Runs a command.
+    Run {
+        /// The line that has it, counted from 1.
+        line: usize,
+        /// What is typed.
+        command: &'a str,
+        /// What is shown of what it prints; see [`difference`].
+        shown: Vec<&'a str>,
+    },
+    /// Writes a file.
+    Write {
+        /// Its path in the project.
+        file: String,
+        /// All of it.
+        text: String,
+    },
+}
+
+impl<'a> Block<'a> {
     /// The first word of what stands behind the fence.
     pub fn language(&self) -> &str {
         self.info.split([',', ' ']).next().unwrap_or_default()
@@ -50,6 +70,31 @@ impl Block<'_> {
     /// Its lines as one text.
     pub fn text(&self) -> String {
         self.lines.join("\n") + "\n"
+    }
+
+    /// As readers see it: mdBook and rustdoc hide lines of Rust that begin with `# `.
+    fn visible_text(&self) -> String {
+        let is_rust = self.language() == "rust";
+        let is_visible = |line: &&&str| !(is_rust && (line.starts_with("# ") || **line == "#"));
+        self.lines
+            .iter()
+            .filter(is_visible)
+            .flat_map(|line| [*line, "\n"])
+            .collect()
+    }
+
+    /// The commands of a console, each with the lines below it.
+    fn commands(&self) -> Vec<Step<'a>> {
+        let mut commands: Vec<Step<'a>> = Vec::new();
+        for (index, text) in self.lines.iter().enumerate() {
+            if let Some(command) = text.strip_prefix("$ ") {
+                let (line, shown) = (self.line + 1 + index, Vec::new());
+                commands.push(Step::Run { line, command, shown });
+            } else if let Some(Step::Run { shown, .. }) = commands.last_mut() {
+                shown.push(*text);
+            }
+        }
+        commands
     }
 }
 
@@ -94,6 +139,35 @@ impl Chapter {
         })
     }
 
+    /// The commands that a reader runs and the files that a reader writes, in order, each with the heading of its section.
+    pub fn steps(&self) -> Vec<(&str, Step<'_>)> {
+        let (mut section, mut before) = ("", String::new());
+        let mut steps = Vec::new();
+        for part in self.parts() {
+            match part {
+                Part::Prose { text, .. } if text.starts_with("## ") => {
+                    section = text.trim_start_matches("## ");
+                    before.clear();
+                }
+                Part::Prose { text: "", .. } => {}
+                Part::Prose { text, .. } => {
+                    before.push_str(text);
+                    before.push('\n');
+                }
+                Part::Code(block) => {
+                    if block.language() == "console" {
+                        steps.extend(block.commands().into_iter().map(|step| (section, step)));
+                    } else if let Some(file) = file_of(&before) {
+                        let (file, text) = (file.to_owned(), block.visible_text());
+                        steps.push((section, Step::Write { file, text }));
+                    }
+                    before.clear();
+                }
+            }
+        }
+        steps
+    }
+
     /// The lines outside of code blocks, with what is quoted within them blanked out.
     pub fn prose(&self) -> impl Iterator<Item = (usize, String)> {
         self.parts().into_iter().filter_map(|part| match part {
@@ -101,6 +175,44 @@ impl Chapter {
             Part::Code(_) => None,
         })
     }
+}
+
+/// The file that a block is the text of, if the sentence before the block names one: "Replace `src/lib.rs` by this:".
+fn file_of(words: &str) -> Option<&str> {
+    let sentence = ["Replace", "Give the sample", "Write"]
+        .iter()
+        .filter_map(|verb| words.rfind(verb))
+        .max()?;
+    words[sentence..].split('`').nth(1)
+}
+
+/// Where the lines that are shown of a command are not what it printed. They are all of it, in order, but for `…`, which stands for any
+/// lines or none. Where nothing is shown, nothing is promised.
+pub fn difference(shown: &[&str], printed: &str) -> Option<String> {
+    if shown.is_empty() {
+        return None;
+    }
+    let printed: Vec<&str> = printed.trim_end().lines().collect();
+    let parts: Vec<&[&str]> = shown.split(|line| *line == "…").collect();
+    let mut rest = printed.as_slice();
+    for (index, part) in parts.iter().enumerate() {
+        let places = 0..=rest.len().saturating_sub(part.len());
+        // What nothing was left out before begins at once, and what nothing was left out after is the end.
+        let places = match (index == 0, index + 1 == parts.len()) {
+            (true, true) if rest.len() != part.len() => 1..=0,
+            (true, _) => 0..=0,
+            (false, true) if part.is_empty() => return None,
+            (false, true) => *places.end()..=*places.end(),
+            (false, false) => places,
+        };
+        let found = places.into_iter().find(|place| rest[*place..].starts_with(part));
+        let Some(found) = found else {
+            let (part, rest) = (part.join("\n"), rest.join("\n"));
+            return Some(format!("it shows\n{part}\nbut this was printed:\n{rest}"));
+        };
+        rest = &rest[found + part.len()..];
+    }
+    None
 }
 
 /// A line in which everything between backticks is gone.
@@ -145,4 +257,55 @@ pub fn links(line: &str) -> Vec<&str> {
         rest = behind;
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_all_that_was_printed_but_for_what_is_left_out() {
+        let printed = "a\nb\n\nc\nd\n";
+        for shown in [
+            &[][..],
+            &["…"],
+            &["a", "b", "", "c", "d"],
+            &["a", "…", "d"],
+            &["…", "b", "", "…"],
+            &["a", "b", "…", "", "c", "…", "d"],
+        ] {
+            assert_eq!(difference(shown, printed), None, "{shown:?}");
+        }
+        for shown in [
+            &["a"][..],
+            &["a", "b", "", "c"],
+            &["b", "…"],
+            &["…", "c"],
+            &["…", "a", "", "…"],
+            &["a", "…", "b", "…", "b", "…"],
+            &["…", "d", "…", "c", "…"],
+            &["a", "b", "", "c", "d", "e"],
+            &["…", "c", "d", "e"],
+        ] {
+            assert!(difference(shown, printed).is_some(), "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn a_reader_runs_what_stands_behind_prompts_and_writes_what_is_named() {
+        let chapter = Chapter {
+            name: "a.md".to_owned(),
+            text: "# A\n\n## One\n\n```console\n$ first\nsaid\n…\n$ second\n```\n\nReplace `src/lib.rs` by this:\n\n\
+                   ```rust\n# hidden\nshown();\n```\n\n## Two\n\n```rust\nno_file();\n```\n"
+                .to_owned(),
+        };
+        let steps = chapter.steps();
+        let [(_, first), (_, second), (section, file)] = steps.as_slice() else {
+            panic!("{} steps", steps.len());
+        };
+        assert!(matches!(first, Step::Run { line: 6, command: "first", shown } if *shown == ["said", "…"]));
+        assert!(matches!(second, Step::Run { line: 9, command: "second", shown } if shown.is_empty()));
+        assert!(matches!(file, Step::Write { file, text } if file == "src/lib.rs" && text == "shown();\n"));
+        assert_eq!(*section, "One");
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_store::{EventKind, Record, Watcher};
+use kubewright_store::{EventKind, Record, Store, Watcher};
 use tokio::time::Instant;
 
 use crate::object;
@@ -14,7 +14,9 @@ use crate::wire::status::{Result, Status};
 
 /// How long a connection may last.
 pub(super) struct ConnectionLife {
+    store: Store,
     watcher: Watcher,
+    namespace: String,
     /// Where the Pod is stored.
     key: String,
     uid: String,
@@ -38,7 +40,9 @@ impl ConnectionLife {
         let (_, watcher) = call.server.store.snapshot_and_watch(pods.table, Some(namespace));
         let record = call.server.store.get(pods.table, &key)?;
         let life = ConnectionLife {
+            store: call.server.store.clone(),
             watcher,
+            namespace: namespace.to_owned(),
             key,
             uid: record.uid.to_string(),
             expires: call.expires.and_then(|expires| instant(call.server, expires)),
@@ -47,13 +51,8 @@ impl ConnectionLife {
     }
 
     /// Waits for the end, and says why.
-    pub(super) async fn end(self) -> &'static str {
-        let ConnectionLife {
-            watcher,
-            key,
-            uid,
-            expires,
-        } = self;
+    pub(super) async fn end(mut self) -> &'static str {
+        let expires = self.expires;
         let expired = async {
             match expires {
                 Some(expires) => tokio::time::sleep_until(expires).await,
@@ -61,8 +60,28 @@ impl ConnectionLife {
             }
         };
         tokio::select! {
-            () = pod_end(watcher, &key, &uid) => "the Pod is gone",
+            () = self.pod_end() => "the Pod is gone",
             () = expired => "the token of the client has expired",
+        }
+    }
+
+    async fn pod_end(&mut self) {
+        loop {
+            self.watcher.ready().await;
+            let Ok(batch) = self.watcher.try_next(256) else {
+                // What happened meanwhile is no longer in the history: what counts is whether the Pod is there.
+                let pods = BuiltInId::Pods.resource();
+                let (snapshot, watcher) = self.store.snapshot_and_watch(pods.table, Some(&self.namespace));
+                if snapshot.get(&self.key).is_none_or(|record| *record.uid != *self.uid) {
+                    return;
+                }
+                self.watcher = watcher;
+                continue;
+            };
+            let mut own = batch.events.iter().filter(|event| event.key() == self.key);
+            if own.any(|event| event.kind == EventKind::Deleted || *event.record.uid != *self.uid) {
+                return;
+            }
         }
     }
 }
@@ -71,19 +90,4 @@ impl ConnectionLife {
 fn instant(server: &Server, time: jiff::Timestamp) -> Option<Instant> {
     let left = Duration::try_from(time.duration_since(server.clock.now())).unwrap_or_default();
     Instant::now().checked_add(left)
-}
-
-async fn pod_end(mut watcher: Watcher, key: &str, uid: &str) {
-    loop {
-        watcher.ready().await;
-        // History that was compacted says nothing; the connection goes on without this watch.
-        let Ok(batch) = watcher.try_next(256) else {
-            return std::future::pending().await;
-        };
-        let own = batch.events.iter().filter(|event| event.key() == key);
-        let mut own = own.map(|event| (event.kind, Arc::clone(&event.record)));
-        if own.any(|(kind, record)| kind == EventKind::Deleted || *record.uid != *uid) {
-            return;
-        }
-    }
 }

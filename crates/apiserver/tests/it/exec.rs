@@ -26,7 +26,11 @@ async fn create(server: &ApiServer, path: &str, object: Value) {
 
 /// A server with a Pod on a node, in which three programs can be run.
 async fn server() -> ApiServer {
-    let server = ApiServer::new(Options::new());
+    server_with(Options::new()).await
+}
+
+async fn server_with(options: Options) -> ApiServer {
+    let server = ApiServer::new(options);
     create(&server, "/api/v1/nodes", json!({ "metadata": { "name": "n" } })).await;
     let pod = json!({
         "metadata": { "name": "web" },
@@ -205,6 +209,28 @@ async fn a_command_ends_with_its_pod() {
         .body(Bytes::new())
         .unwrap();
     assert_eq!(server.handle(deletion).await.status(), StatusCode::OK);
+    let (_, _, status) = all(&mut connection).await;
+    assert_eq!(status["status"], "Failure");
+}
+
+/// What happened meanwhile is not in the history, which keeps nothing here.
+#[tokio::test]
+async fn a_command_ends_with_its_pod_although_nobody_remembers_the_end() {
+    let server = server_with(Options::new().history_bytes(0)).await;
+    let asked = "command=sleep&stdout=true";
+    let response = server.handle(asking(asked, "v5.channel.k8s.io")).await;
+    let mut connection = response.into_body().into_connection().expect("a connection");
+    assert_eq!(message(&mut connection).await, Some((1, Vec::new())));
+    let deletion = Request::delete(format!("{POD}?gracePeriodSeconds=0"));
+    let deletion = server.handle(deletion.body(Bytes::new()).unwrap());
+    assert_eq!(deletion.await.status(), StatusCode::OK);
+    for number in 0..100 {
+        let pod = json!({
+            "metadata": { "name": format!("other-{number}") },
+            "spec": { "nodeName": "n", "containers": [{ "name": "app", "image": "i" }] },
+        });
+        create(&server, "/api/v1/namespaces/default/pods", pod).await;
+    }
     let (_, _, status) = all(&mut connection).await;
     assert_eq!(status["status"], "Failure");
 }

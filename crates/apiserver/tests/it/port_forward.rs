@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode};
-use kubewright_apiserver::{ApiServer, Options};
+use http_body_util::BodyExt as _;
+use kubewright_apiserver::{ApiServer, ListenOptions, Options, User};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::kubectl::Kubectl;
+use crate::websocket::connect;
 
 /// Longer than any step takes on the slowest machine.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -194,4 +197,145 @@ async fn a_pod_without_processes_says_so() {
     create(&server, "/api/v1/namespaces/default/pods", pod).await;
     let response = server.handle(asking("ports=80", "v4.channel.k8s.io")).await;
     assert_eq!(response.status(), StatusCode::NOT_IMPLEMENTED);
+}
+
+/// The requests that forward port 82, one for each way of doing it.
+fn all_ways() -> [Request<Bytes>; 3] {
+    let spdy = Request::post(format!("{POD}/portforward"))
+        .header("connection", "Upgrade")
+        .header("upgrade", "SPDY/3.1")
+        .header("x-stream-protocol-version", "portforward.k8s.io");
+    [
+        asking("ports=82", "v4.channel.k8s.io"),
+        asking("", "SPDY/3.1+portforward.k8s.io"),
+        spdy.body(Bytes::new()).unwrap(),
+    ]
+}
+
+/// Has port 82 of the Pod keep its connections for as long as it can, and returns what ends when it has none any more.
+fn keep_connections(server: &ApiServer) -> mpsc::Receiver<()> {
+    let (held, ended) = mpsc::channel(1);
+    server.on_connect("default", "web", 82, move |mut connection| {
+        let held = held.clone();
+        async move {
+            let mut rest = Vec::new();
+            let _ = connection.read_to_end(&mut rest).await;
+            drop(held);
+        }
+    });
+    ended
+}
+
+/// Waits until nobody holds a connection to port 82 any more.
+async fn all_closed(server: &ApiServer, mut ended: mpsc::Receiver<()>) {
+    server.on_connect("default", "web", 82, |_| async {});
+    assert_eq!(timeout(PATIENCE, ended.recv()).await.expect("it is closed"), None);
+}
+
+async fn delete_pod(server: &ApiServer) {
+    let deletion = Request::delete(format!("{POD}?gracePeriodSeconds=0"));
+    let response = server.handle(deletion.body(Bytes::new()).unwrap()).await;
+    assert_eq!(response.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn forwarded_ports_end_with_their_pod() {
+    let server = server().await;
+    let ended = keep_connections(&server);
+    let mut connections = Vec::new();
+    for request in all_ways() {
+        let response = server.handle(request).await;
+        assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
+        connections.push(response.into_body().into_connection().expect("a connection"));
+    }
+    // The one that names its ports at once has a connection to the Pod.
+    assert_eq!(message(&mut connections[0]).await, (0, vec![82, 0]));
+    delete_pod(&server).await;
+    for mut connection in connections {
+        let mut rest = Vec::new();
+        let closed = timeout(PATIENCE, connection.read_to_end(&mut rest)).await;
+        closed.expect("an end").unwrap();
+    }
+    all_closed(&server, ended).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn forwarded_ports_end_when_the_token_of_their_client_expires() {
+    let server = server().await;
+    let ended = keep_connections(&server);
+    let token = token(&server, 600).await;
+    let begun = tokio::time::Instant::now();
+    let mut connections = Vec::new();
+    for mut request in all_ways() {
+        let bearer = format!("Bearer {token}").parse().unwrap();
+        request.headers_mut().insert("authorization", bearer);
+        let response = server.handle_as(None, request).await;
+        assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
+        connections.push(response.into_body().into_connection().expect("a connection"));
+    }
+    for mut connection in connections {
+        let mut rest = Vec::new();
+        connection.read_to_end(&mut rest).await.unwrap();
+    }
+    // Of virtual time; tokens count whole seconds.
+    let took = begun.elapsed().as_secs();
+    assert!((599..=610).contains(&took), "{took} s");
+    all_closed(&server, ended).await;
+}
+
+/// A token of a service account that may do everything.
+async fn token(server: &ApiServer, seconds: u32) -> String {
+    let account = json!({ "metadata": { "name": "robot" } });
+    create(server, "/api/v1/namespaces/default/serviceaccounts", account).await;
+    let binding = json!({
+        "metadata": { "name": "robot" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
+        "subjects": [{ "kind": "ServiceAccount", "namespace": "default", "name": "robot" }],
+    });
+    let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    create(server, bindings, binding).await;
+    let asked = json!({
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "expirationSeconds": seconds },
+    });
+    let request = Request::post("/api/v1/namespaces/default/serviceaccounts/robot/token")
+        .header("content-type", "application/json");
+    let response = server.handle(request.body(asked.to_string().into()).unwrap()).await;
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let granted: Value = serde_json::from_slice(&body).unwrap();
+    granted["status"]["token"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn forwarded_ports_end_with_their_listener() {
+    let server = server().await;
+    let ended = keep_connections(&server);
+    let listener = server.listen(ListenOptions::default()).await.unwrap();
+    let mut connection = connect(&listener, &format!("{POD}/portforward?ports=82")).await;
+    assert_eq!(message(&mut connection).await, (0, vec![82, 0]));
+    timeout(PATIENCE, listener.shutdown())
+        .await
+        .expect("no forwarded port keeps the listener");
+    all_closed(&server, ended).await;
+}
+
+#[tokio::test]
+async fn a_get_takes_the_right_to_create_for_forwarded_ports_too() {
+    let server = server().await;
+    let role = json!({
+        "metadata": { "name": "reader" },
+        "rules": [{ "apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["get"] }],
+    });
+    create(&server, "/apis/rbac.authorization.k8s.io/v1/clusterroles", role).await;
+    let binding = json!({
+        "metadata": { "name": "reader" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reader" },
+        "subjects": [{ "kind": "ServiceAccount", "namespace": "default", "name": "robot" }],
+    });
+    let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    create(&server, bindings, binding).await;
+    let robot = User::service_account("default", "robot");
+    let response = server
+        .handle_as(Some(&robot), asking("ports=80", "v4.channel.k8s.io"))
+        .await;
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
 }

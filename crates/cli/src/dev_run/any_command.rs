@@ -59,8 +59,8 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
                 cluster: place.shown(settings, page),
                 explorations: None,
             };
-            let mut view = Shown::start(shown, &progress).await?;
-            view.announce(&progress);
+            let mut view = Shown::start(shown, settings.common.history.bytes(), &progress).await?;
+            view.announce(page, &progress);
             if page.tui {
                 view.show_in_terminal(signals.clone(), &progress)?;
             }

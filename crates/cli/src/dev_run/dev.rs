@@ -13,6 +13,9 @@ Examples:
   # A cluster in this process, the operator and its samples; save a file, and the operator is built and started anew
   kubewright dev
 
+  # The same, with its page opened in the browser
+  kubewright dev --open
+
   # The same in a cluster that is there
   kubewright dev --context kind-dev
 
@@ -37,7 +40,7 @@ Examples:
 /// cluster and its objects stay. It is said how long that took, and how much of it was cargo. A build that fails shows its errors and leaves the
 /// running operator alone.
 ///
-/// Open the link that it prints: the page shows each reconcile with what woke it, what it read, wrote and logged and how it ended, and the objects of
+/// Open the link that it prints, or have it opened with --open: the page shows each reconcile with what woke it, what it read, wrote and logged and how it ended, and the objects of
 /// the cluster as a tree of owners, now and at every revision since the start. Objects are edited, scaled and deleted there, in the cluster of --context
 /// only with --allow-writes; a cluster of this process can be forked at a revision into a second one with a page of its own. The page is for browsers of
 /// this machine that have the link. Without a browser, --tui shows the same in the terminal, with the keys of k9s.
@@ -55,7 +58,7 @@ pub(crate) struct Arguments {
     view: ViewArguments,
 
     /// Serve no page, and have the operator record nothing: for one that is built with a kubewright that has no --debug-trace-bytes.
-    #[arg(long, conflicts_with_all = ["port", "tui", "allow_writes"])]
+    #[arg(long, conflicts_with_all = ["port", "open", "tui", "allow_writes"])]
     no_view: bool,
 
     /// Run this command line instead of building the operator of a project, in any language: `go run ./cmd`. It gets a KUBECONFIG, and is started

@@ -7,6 +7,10 @@ pub(crate) struct ViewArguments {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(crate) port: u16,
 
+    /// Open the page in the browser, as the desktop does it (on Linux `xdg-open`, which minds $BROWSER).
+    #[arg(long)]
+    pub(crate) open: bool,
+
     /// Show it in this terminal, too: for who has no browser here, or likes k9s. ? lists the keys.
     #[arg(long)]
     pub(crate) tui: bool,

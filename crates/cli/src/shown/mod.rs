@@ -1,6 +1,7 @@
 //! What a command shows of an operator and its cluster: the model that its sources write into, the page, and the view in the terminal.
 
 mod arguments;
+mod browser;
 mod forks;
 
 use std::error::Error;
@@ -19,16 +20,15 @@ use kubewright_view::{
 use tokio::task::JoinHandle;
 
 pub(crate) use arguments::ViewArguments;
+use browser::Opened;
 use forks::EmbeddedForks;
-
-/// As much is kept of what objects were.
-const HISTORY_BYTES: usize = 64 << 20;
 
 /// What is shown, as long as it is.
 pub(crate) struct Shown {
     model: SharedModel,
     title: String,
     page: Page,
+    opened: Option<Opened>,
     /// What is done in the cluster goes through this.
     cluster: Arc<dyn Cluster>,
     #[cfg(unix)]
@@ -78,9 +78,14 @@ struct Followed {
 }
 
 impl Shown {
-    /// Shows an operator and its cluster. The objects of one in this process are shown at once, others with [`follow_cluster`](Self::follow_cluster).
-    pub(crate) async fn start(settings: ShownSettings, progress: &Progress) -> Result<Self, Box<dyn Error>> {
-        let model = SharedModel::new(Model::new(HISTORY_BYTES));
+    /// Shows an operator and its cluster, with about so many bytes of what objects were. The objects of one in this process are shown at once, others
+    /// with [`follow_cluster`](Self::follow_cluster).
+    pub(crate) async fn start(
+        settings: ShownSettings,
+        history_bytes: usize,
+        progress: &Progress,
+    ) -> Result<Self, Box<dyn Error>> {
+        let model = SharedModel::new(Model::new(history_bytes));
         Self::start_with(model, settings, progress).await
     }
 
@@ -128,6 +133,7 @@ impl Shown {
             model,
             title: settings.title,
             page,
+            opened: None,
             cluster,
             #[cfg(unix)]
             terminal: None,
@@ -155,10 +161,15 @@ impl Shown {
         }
     }
 
-    /// Says where it is: in a browser, and for who has none how to see it in the terminal.
-    pub(crate) fn announce(&self, progress: &Progress) {
+    /// Says where it is: in a browser, and for who has none how to see it in the terminal. Opens it there, if that is wanted.
+    pub(crate) fn announce(&mut self, arguments: ViewArguments, progress: &Progress) {
         progress.note(format!("See what happens: {}", self.page.link()));
-        if !has_browser() {
+        if arguments.open {
+            match Opened::open(self.page.link()) {
+                Ok(opened) => self.opened = Some(opened),
+                Err(error) => progress.note(format!("cannot open it, take the link: {error}")),
+            }
+        } else if !has_browser() && !arguments.tui {
             progress.note("Without a browser: the same command with --tui shows it in the terminal");
         }
     }
@@ -204,6 +215,7 @@ impl Shown {
             terminal.stop().await;
         }
         self.stopper.stop();
+        drop(self.opened);
         self.page.stop().await;
         if let Some(forks) = self.forks {
             forks.stop().await;

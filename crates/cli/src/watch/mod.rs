@@ -14,6 +14,7 @@ use kubewright_system::signals::Signals;
 use kubewright_view::OperatorKinds;
 
 use crate::cluster_arguments::connect;
+use crate::history_arguments::HISTORY_BYTES;
 use crate::shown::{Shown, ShownCluster, ShownOperator, ShownSettings, ViewArguments};
 use forward::ForwardedPort;
 use workload::{Target, Workload};
@@ -94,7 +95,7 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             },
             explorations: None,
         };
-        let mut shown = Shown::start(settings, &progress).await?;
+        let mut shown = Shown::start(settings, HISTORY_BYTES, &progress).await?;
         shown.follow_cluster(&client, kinds);
         Ok::<_, Box<dyn Error>>(shown)
     };
@@ -103,7 +104,7 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         _ = signals.more_than(0) => return Ok(ExitCode::SUCCESS),
         shown = begin => shown?,
     };
-    shown.announce(&progress);
+    shown.announce(arguments.view, &progress);
     progress.note("Ctrl-C ends this; the operator goes on");
     if arguments.view.tui {
         shown.show_in_terminal(signals.clone(), &progress)?;

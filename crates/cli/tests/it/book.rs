@@ -1,7 +1,10 @@
-//! The book's commands exist: every `kubewright …` and `make …` line in it names subcommands, flags and targets that there are.
+//! The book's commands exist: every `kubewright …` and `make …` line in it names subcommands, flags and targets that there are. What the
+//! tutorials show of them is what they print.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use kubewright_test_support::book;
 
@@ -226,4 +229,69 @@ fn a_command_that_is_none_would_be_found() {
     );
     assert!(problem("kubewright rn").is_some());
     assert_eq!(commands("IMG=a:b make docker-build && make deploy").len(), 2);
+}
+
+/// Follows chapters in an empty folder, without what takes a compiler: the commands of kubewright print what is shown.
+fn follow(names: &[&str]) -> usize {
+    let (folder, chapters) = (tempfile::tempdir().unwrap(), book::chapters());
+    let mut project = folder.path().to_owned();
+    let mut compared = 0;
+    for name in names {
+        let chapter = chapters.iter().find(|chapter| chapter.name == *name).unwrap();
+        for (_, step) in chapter.steps() {
+            match step {
+                book::Step::Write { file, text } => fs::write(project.join(file), text).unwrap(),
+                book::Step::Run { line, command, shown } => {
+                    if let Some((_, into)) = command.split_once("&& cd ") {
+                        run(&project, command);
+                        project.push(into);
+                    } else if command.starts_with("mkdir ") {
+                        run(&project, command);
+                    } else if is_quick(command) {
+                        let printed = run(&project, command);
+                        let difference = book::difference(&shown, &printed);
+                        assert_eq!(difference, None, "{}: {command}", chapter.place(line));
+                        compared += 1;
+                    }
+                }
+            }
+        }
+    }
+    compared
+}
+
+/// Whether it is a command of kubewright that compiles nothing and ends by itself.
+fn is_quick(command: &str) -> bool {
+    ["init ", "create ", "edit "].iter().any(|word| {
+        command
+            .strip_prefix("kubewright ")
+            .is_some_and(|rest| rest.starts_with(word))
+    })
+}
+
+/// Runs a command line as a reader does, and returns what a terminal would show. The checkout is called as the book calls it.
+fn run(folder: &Path, command: &str) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_kubewright"));
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::env::join_paths(
+        [program.parent().unwrap().to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&paths)),
+    );
+    let output = Command::new("sh")
+        .args(["-c", &format!("{{ {command}; }} 2>&1")])
+        .current_dir(folder)
+        .env("PATH", paths.unwrap())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{command}: {printed}");
+    let checkout = fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap();
+    printed.replace(checkout.to_str().unwrap(), "/home/me/kubewright")
+}
+
+#[test]
+fn the_first_chapter_and_the_tutorial_show_what_their_commands_print() {
+    assert_eq!(follow(&["getting-started.md"]), 2);
+    assert_eq!(follow(&["cronjob.md", "cronjob-versions.md"]), 6);
 }

@@ -292,6 +292,21 @@ fn on_a_narrow_terminal_lines_fit_too() {
 }
 
 #[test]
+fn the_link_of_the_page_is_in_one_piece_on_a_narrow_terminal_too() {
+    let mut demo = Demo::start_on(60, &["--fast", "--serve"]);
+    let link = loop {
+        let line = demo.line().expect("the link comes before the end");
+        if line.trim().starts_with("http://127.0.0.1:") {
+            break line.trim().to_owned();
+        }
+    };
+    let (_, token) = link.split_once("/#token=").unwrap_or_else(|| panic!("{link}"));
+    assert_eq!(token.len(), 64, "{link}");
+    demo.interrupt();
+    demo.end();
+}
+
+#[test]
 fn colours_are_there_if_they_are_asked_for() {
     let mut demo = Demo::start(&["--fast", "--color", "always"]);
     assert_eq!(demo.line().as_deref(), Some("\n"));

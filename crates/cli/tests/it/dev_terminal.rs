@@ -4,6 +4,7 @@
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ const COLUMNS: usize = 120;
 struct Seat {
     child: Child,
     terminal: Arc<Pty>,
+    /// Whether nothing more of it is read, and it is closed.
+    is_closing: Arc<AtomicBool>,
     pieces: Receiver<Vec<u8>>,
     /// What came and is not drawn yet: a sequence may come in parts.
     rest: String,
@@ -140,16 +143,21 @@ impl Seat {
         let child = on_terminal.spawn(end_of_command).unwrap();
         let terminal = Arc::new(terminal);
         let (sender, pieces) = channel();
-        let from = Arc::clone(&terminal);
+        let is_closing = Arc::new(AtomicBool::default());
+        let (from, is_over) = (Arc::clone(&terminal), Arc::clone(&is_closing));
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(read @ 1..) = (&*from).read(&mut buffer) {
+                if is_over.load(Ordering::Acquire) {
+                    return;
+                }
                 let _ = sender.send(buffer[..read].to_vec());
             }
         });
         Seat {
             child,
             terminal,
+            is_closing,
             pieces,
             rest: String::new(),
             screen: Screen::new(),
@@ -198,6 +206,31 @@ impl Seat {
                 .unwrap()
                 .success()
         );
+    }
+
+    /// Closes the terminal, as somebody does who closes its window; how the command ended.
+    fn closes(self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        let wait = |for_what: &str| {
+            assert!(Instant::now() < deadline, "{for_what}");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        self.is_closing.store(true, Ordering::Release);
+        // Who reads holds the terminal, too, until there is something more to read.
+        while Arc::strong_count(&self.terminal) > 1 {
+            self.press("?");
+            wait("nothing is drawn");
+        }
+        let Seat {
+            mut child, terminal, ..
+        } = self;
+        drop(terminal);
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                return status;
+            }
+            wait("it does not end with its terminal");
+        }
     }
 
     /// How it ended; the terminal has to be as it was before.
@@ -291,6 +324,24 @@ fn a_signal_gives_the_terminal_back() {
     // Where there is no terminal, that is said.
     let mut dev = project.start(None, &["dev", "--tui"]);
     dev.until("without --tui it is a page: standard input and output have to be a terminal");
+}
+
+#[test]
+fn a_terminal_that_is_closed_leaves_nothing_behind() {
+    let (temporary, project) = (tempfile::tempdir().unwrap(), TestProject::new());
+    project.write("src/operator.sh", "MISTAKE");
+    let mut command = project.command(None, &["dev", "--tui"]);
+    command.env("TMPDIR", temporary.path());
+    let mut seat = Seat::start(&command);
+    seat.sees("the operator does not build: e shows why");
+    assert_eq!(
+        std::fs::read_dir(temporary.path()).unwrap().count(),
+        1,
+        "its kubeconfig"
+    );
+    let status = seat.closes();
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -3,6 +3,11 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -373,6 +378,69 @@ fn the_page_waits_while_there_is_no_operator_and_is_not_there_if_nobody_wants_it
     dev.signal("TERM");
     let (_, said) = dev.end();
     assert!(!said.contains("See what happens"), "{said}");
+}
+
+#[test]
+fn the_page_looks_back_as_far_as_it_is_told_to() {
+    for (bytes, looks_back) in [("0", false), ("10000000", true)] {
+        let project = project();
+        let mut dev = project.start(None, &["dev", "--history-bytes", bytes]);
+        let page = Page::of(&mut dev);
+        let cookie = page.login();
+        let uid = page.until(&cookie, |news| {
+            let mut changed = news["objects"]["changed"].as_array().into_iter().flatten();
+            let found = changed.find(|object| object["name"] == "hostile")?;
+            Some(found["uid"].as_str().unwrap().to_owned())
+        });
+        let object = page.json(&format!("/api/object?uid={uid}"), &cookie);
+        let base = object["yaml"].as_str().unwrap();
+        let edited = base.replace("kind:", "immutable: false\nkind:");
+        let (code, done) = page.act("/api/apply", &cookie, &json!({ "base": base, "edited": edited }));
+        assert_eq!(code, 200, "{done}");
+        let after: u64 = done["resourceVersion"].as_str().unwrap().parse().unwrap();
+        page.until(&cookie, |news| {
+            (news["objects"]["newest"].as_u64()? >= after).then_some(())
+        });
+        let object = page.json(&format!("/api/object?uid={uid}"), &cookie);
+        let versions = object["moments"].as_array().unwrap();
+        assert_eq!(versions.len() > 1, looks_back, "{bytes}: {object}");
+        dev.signal("TERM");
+        dev.end();
+    }
+}
+
+#[test]
+fn the_page_is_opened_without_showing_the_token_to_others() {
+    let project = project();
+    let pipe = project.path("opened");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let script = format!("#!/bin/sh\n{{ echo \"$@\"; cat \"$1\"; }} > '{}'\n", pipe.display());
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    project.script(&format!("bin/{opener}"), &script);
+    let (said, opened) = mpsc::channel();
+    thread::spawn(move || said.send(std::fs::read_to_string(pipe)));
+    let mut dev = project.start(None, &["dev", "--open"]);
+    let page = Page::of(&mut dev);
+    let opened = opened.recv_timeout(PATIENCE).expect("it is opened").unwrap();
+    let (file, text) = opened.split_once('\n').unwrap();
+    assert!(!file.contains(&page.token), "{file}");
+    let link = format!("0; url=http://{}/#token={}\"", page.address, page.token);
+    assert!(text.contains(&link), "{text}");
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o077;
+    let file = Path::new(file);
+    assert_eq!((mode(file), mode(file.parent().unwrap())), (0, 0));
+    dev.until("sample configmap/sample created");
+    dev.signal("TERM");
+    assert_eq!(dev.end().0.code(), Some(0));
+    assert!(!file.exists());
+
+    // Where nothing opens pages, the link is there.
+    project.write(&format!("bin/{opener}"), "#!/nowhere\n");
+    let mut dev = project.start(None, &["dev", "--open"]);
+    dev.until("cannot open it, take the link: ");
+    dev.signal("TERM");
+    dev.end();
 }
 
 #[test]

@@ -226,7 +226,7 @@ impl Step {
 impl fmt::Display for WokenBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cause {
-            Cause::Source => f.write_str("a source of its own"),
+            Cause::Source => f.write_str("a trigger of Controller::source"),
             Cause::Again(outcome) => write!(f, "again after {}", outcome.as_str().replace('_', " ")),
             Cause::Object(ObjectChange {
                 kind,

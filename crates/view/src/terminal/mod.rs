@@ -12,6 +12,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -37,6 +38,8 @@ use state::{Effect, Event, Key, State};
 const FRAME: Duration = Duration::from_millis(25);
 /// How often the thread that reads keys looks whether it is still needed.
 const LOOKS: Duration = Duration::from_millis(100);
+/// How long that thread may take to end.
+const KEYS_END_WITHIN: Duration = Duration::from_secs(1);
 /// As many of the last lines of a Pod are shown at first.
 const TAIL: u32 = 500;
 
@@ -139,9 +142,10 @@ impl Shell {
         drop(keys);
         let events = self.events;
         drop(events);
-        if let Ok(reading) = reading {
-            // Before the terminal is given back: nobody else's keys are read.
-            let _ = reading.join();
+        if let Ok(ended) = reading {
+            // Before the terminal is given back: nobody else's keys are read. A terminal that is gone is read over and over by crossterm,
+            // which does not return then: such a thread ends with the process.
+            let _ = ended.recv_timeout(KEYS_END_WITHIN);
         }
         drop(self.device);
         is_left
@@ -295,11 +299,16 @@ impl Drop for KeysWanted {
     }
 }
 
-/// A thread that reads keys until it is over.
-fn read_keys(sender: mpsc::Sender<Event>, is_over: Arc<AtomicBool>) -> io::Result<JoinHandle<()>> {
+/// A thread that reads keys until it is over. What it returns is disconnected when the thread ends.
+fn read_keys(
+    sender: mpsc::Sender<Event>,
+    is_over: Arc<AtomicBool>,
+) -> io::Result<std::sync::mpsc::Receiver<Infallible>> {
+    let (held, ended) = std::sync::mpsc::channel();
     std::thread::Builder::new()
         .name("terminal-keys".to_owned())
         .spawn(move || {
+            let _held = held;
             while !is_over.load(Ordering::Acquire) {
                 let event = match event::poll(LOOKS) {
                     Ok(true) => event::read(),
@@ -316,7 +325,8 @@ fn read_keys(sender: mpsc::Sender<Event>, is_over: Arc<AtomicBool>) -> io::Resul
                     return;
                 }
             }
-        })
+        })?;
+    Ok(ended)
 }
 
 fn meaning(event: &event::Event) -> Option<Event> {

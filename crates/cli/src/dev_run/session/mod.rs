@@ -166,8 +166,8 @@ async fn show(
         cluster: place.shown(settings, page),
         explorations: Some(project.root().join(EXPLORATIONS)),
     };
-    let mut view = Shown::start(shown, progress).await?;
-    view.announce(progress);
+    let mut view = Shown::start(shown, settings.common.history.bytes(), progress).await?;
+    view.announce(page, progress);
     if page.tui {
         view.show_in_terminal(signals.clone(), progress)?;
     }

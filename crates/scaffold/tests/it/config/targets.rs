@@ -115,6 +115,30 @@ impl Project {
     }
 }
 
+/// People read the examples and copy from them: a mistake that was mended in new projects is not to live on there.
+#[test]
+fn examples_have_the_makefile_and_the_dockerfile_of_a_new_project() {
+    let case = cases().into_iter().find(|case| case.name == "plain").unwrap();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut compared = 0;
+    for example in fs::read_dir(examples).unwrap() {
+        let example = example.unwrap().path();
+        if !example.join("PROJECT").exists() {
+            continue;
+        }
+        let name = example.file_name().unwrap().to_str().unwrap();
+        for file in config::files(&case.project) {
+            if ["Makefile", "Dockerfile"].contains(&file.path.as_str()) {
+                let (new, own) = (file.content.replace("shop", name), example.join(&file.path));
+                let text = fs::read_to_string(&own).unwrap();
+                assert!(text == new, "{} is not what `init` writes", own.display());
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 10);
+}
+
 #[test]
 fn help_lists_every_target_that_kubebuilder_users_know() {
     let Some(project) = Project::new() else { return };

@@ -31,7 +31,7 @@ export class Reconciles {
       cells: () => [
         element("span", "number moment", `#${one.id}`, element("span", "note", clock(one.at).slice(0, 8))),
         element("span", "name", element("span", "title", element("span", "head", `${one.controller} `), cut("b", one.key)), because(one)),
-        element("span", one.standing, one.outcome, changedNothing(one) ? element("span", "faint", ", no change") : null),
+        element("span", `outcome ${one.standing}`, one.outcome, changedNothing(one) ? element("span", "note", "no change") : null),
       ],
     }));
   }

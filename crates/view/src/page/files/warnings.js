@@ -32,7 +32,7 @@ export class Warnings {
 
   detail(id) {
     const warning = this.byId.get(id);
-    if (!warning) return [element("p", "faint", this.byId.size ? "Choose a warning." : "Nothing deserves a look.")];
+    if (!warning) return [element("p", "faint", this.byId.size ? "Choose a warning." : "No warnings. Loops, writes that change nothing, fields that two managers fight for and a status that never settles would stand here.")];
     return [
       element("h2", "", warning.what),
       element("p", "", warning.advice),
