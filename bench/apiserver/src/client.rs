@@ -11,8 +11,10 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 /// Any error.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -60,13 +62,39 @@ impl Credentials {
 
     /// Opens a connection.
     pub(crate) async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Failure> {
-        let socket = TcpStream::connect(&self.address).await?;
-        socket.set_nodelay(true)?;
-        let name = ServerName::try_from("localhost")?;
-        let stream = TlsConnector::from(Arc::clone(&self.tls)).connect(name, socket).await?;
+        let stream = self.connect_tls(&self.tls).await?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         Ok(sender)
+    }
+
+    /// Asks for something on a connection of its own, as a client that speaks nothing but HTTP/1.1, and reads the head of the answer and
+    /// nothing more.
+    pub(crate) async fn ask(&self, path: &str) -> Result<TlsStream<TcpStream>, Failure> {
+        let mut tls = (*self.tls).clone();
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let mut stream = self.connect_tls(&Arc::new(tls)).await?;
+        let authorization = self.authorization.as_ref();
+        let authorization = authorization.map_or_else(String::new, |value| format!("Authorization: {value}\r\n"));
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\n{authorization}\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        stream.flush().await?;
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await?);
+        }
+        if head.starts_with(b"HTTP/1.1 200 ") {
+            Ok(stream)
+        } else {
+            Err(format!("{path}: {}", String::from_utf8_lossy(&head)).into())
+        }
+    }
+
+    async fn connect_tls(&self, tls: &Arc<ClientConfig>) -> Result<TlsStream<TcpStream>, Failure> {
+        let socket = TcpStream::connect(&self.address).await?;
+        socket.set_nodelay(true)?;
+        let name = ServerName::try_from("localhost")?;
+        Ok(TlsConnector::from(Arc::clone(tls)).connect(name, socket).await?)
     }
 }
 

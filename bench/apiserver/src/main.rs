@@ -2,7 +2,9 @@
 //!
 //! `cargo run --profile dist -p kubewright-bench-apiserver` needs the real binaries (`conformance/upstream/build`) and a build of
 //! `kubewright` with the same profile; `--only-ours` leaves the real pair out, `--only policies` everything but admission policies.
+//! `--only watches` and `--only bursts` measure memory under load, and take some minutes.
 
+mod bursts;
 mod client;
 mod custom;
 mod endpoint;
@@ -10,6 +12,7 @@ mod peer;
 mod policy;
 mod report;
 mod scale;
+mod watches;
 mod webhook;
 mod work;
 
@@ -39,6 +42,12 @@ struct Arguments {
     /// Also fill a server with 1 000, 10 000 and 100 000 `ConfigMaps`
     #[arg(long)]
     scale: bool,
+    /// How many idle watches `--only watches` opens
+    #[arg(long, default_value_t = 10_000)]
+    idle_watches: usize,
+    /// How many unread watches `--only watches` opens
+    #[arg(long, default_value_t = 2000)]
+    unread_watches: usize,
 }
 
 /// What can be measured alone.
@@ -48,6 +57,10 @@ enum Part {
     Custom,
     /// Creates without and with ten admission policies
     Policies,
+    /// Idle and unread watches: memory, and writes beside them
+    Watches,
+    /// The memory before, during and after large definitions are created and deleted
+    Bursts,
 }
 
 fn main() -> ExitCode {
@@ -79,6 +92,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error + Se
             return Ok(());
         }
         Some(Part::Policies) => return only_policies(arguments).await,
+        Some(part @ (Part::Watches | Part::Bursts)) => return only_memory(arguments, part).await,
         None => {}
     }
     let mut figures: Vec<(&str, Figures)> = Vec::new();
@@ -124,7 +138,6 @@ async fn only_policies(arguments: &Arguments) -> Result<(), Box<dyn std::error::
     let over_tls = |(name, peer): &(&'static str, peer::Peer)| (*name, Endpoint::Tls(peer.credentials.clone()));
     let mut servers: Vec<(&str, Endpoint)> = peers.iter().map(over_tls).collect();
     servers.push(("ours in-process", Endpoint::InProcess(ApiServer::new(Options::new()))));
-    let load = || std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let before = load();
     println!(
         "{}",
@@ -138,4 +151,26 @@ async fn only_policies(arguments: &Arguments) -> Result<(), Box<dyn std::error::
         load().trim()
     );
     Ok(())
+}
+
+/// The memory of the real pair and of ours under load, one after another.
+async fn only_memory(arguments: &Arguments, part: Part) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut peers = Vec::new();
+    if !arguments.only_ours {
+        peers.push(("kube-apiserver + etcd", peer::upstream().await?));
+    }
+    peers.push(("ours over TLS", peer::ours().await?));
+    let servers: Vec<(&str, &peer::Peer)> = peers.iter().map(|(name, peer)| (*name, peer)).collect();
+    let before = load();
+    let table = match part {
+        Part::Bursts => bursts::table(&servers).await?,
+        _ => watches::table(&servers, arguments.idle_watches, arguments.unread_watches).await?,
+    };
+    println!("{table}\n\nload before: {}, after: {}", before.trim(), load().trim());
+    Ok(())
+}
+
+/// How busy the machine is, as Linux tells it.
+fn load() -> String {
+    std::fs::read_to_string("/proc/loadavg").unwrap_or_default()
 }

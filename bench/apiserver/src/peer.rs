@@ -20,7 +20,19 @@ pub(crate) struct Peer {
     /// Resident memory once it answered, in bytes.
     pub(crate) fresh_memory: u64,
     child: Child,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
+}
+
+impl Peer {
+    /// The resident memory of its processes now, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        memory_below(self.folder.path(), "VmRSS")
+    }
+
+    /// The most resident memory that each of its processes had so far, in bytes.
+    pub(crate) fn highest_memory(&self) -> u64 {
+        memory_below(self.folder.path(), "VmHWM")
+    }
 }
 
 fn repository() -> PathBuf {
@@ -76,13 +88,13 @@ async fn start(mut command: Command, kubeconfig: PathBuf, folder: tempfile::Temp
         tokio::time::sleep(Duration::from_millis(1)).await;
     };
     let started = began.elapsed();
-    let fresh_memory = resident_below(folder.path());
+    let fresh_memory = memory_below(folder.path(), "VmRSS");
     Ok(Peer {
         credentials,
         started,
         fresh_memory,
         child,
-        _folder: folder,
+        folder,
     })
 }
 
@@ -112,13 +124,13 @@ impl Drop for Peer {
     }
 }
 
-/// Resident memory of the processes that were started on a folder.
-fn resident_below(folder: &Path) -> u64 {
+/// Memory of the processes that were started on a folder, by the name that `/proc/<pid>/status` has for it.
+fn memory_below(folder: &Path, kind: &str) -> u64 {
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return 0;
     };
     let folder = folder.to_string_lossy();
-    let resident = |process: std::fs::DirEntry| {
+    let memory = |process: std::fs::DirEntry| {
         let command = std::fs::read(process.path().join("cmdline")).ok()?;
         let status = std::fs::read_to_string(process.path().join("status")).ok()?;
         let field = |name| status_field(&status, name);
@@ -127,7 +139,7 @@ fn resident_below(folder: &Path) -> u64 {
         if !is_server || !String::from_utf8_lossy(&command).contains(&*folder) {
             return None;
         }
-        field("VmRSS")?.split(' ').next()?.parse::<u64>().ok()
+        field(kind)?.split(' ').next()?.parse::<u64>().ok()
     };
-    processes.flatten().filter_map(resident).sum::<u64>() * 1024
+    processes.flatten().filter_map(memory).sum::<u64>() * 1024
 }

@@ -34,8 +34,10 @@ type round struct {
 	Start     float64 `json:"start"`
 	Reconcile float64 `json:"reconcile"`
 	Stop      float64 `json:"stop"`
-	// Memory is what the processes of the control plane have, in bytes.
+	// Memory is what the processes of the control plane have, in bytes; what two of them share counts for both.
 	Memory float64 `json:"memory"`
+	// Proportional is the same, but what several processes share counts once, divided among them.
+	Proportional float64 `json:"proportional"`
 }
 
 type gardener struct{ client.Client }
@@ -146,7 +148,7 @@ func measure() (round, error) {
 	}
 	reconcile := time.Since(created)
 
-	memory := children()
+	memory, proportional := children()
 	stopping := time.Now()
 	cancel()
 	if err := <-ended; err != nil {
@@ -156,29 +158,33 @@ func measure() (round, error) {
 		// It gives up after twenty seconds and kills; that is its stop.
 		fmt.Fprintln(os.Stderr, "envtest:", err)
 	}
-	return round{start.Seconds(), reconcile.Seconds(), time.Since(stopping).Seconds(), memory}, nil
+	return round{start.Seconds(), reconcile.Seconds(), time.Since(stopping).Seconds(), memory, proportional}, nil
 }
 
-// children sums the memory of the processes that this one started, as Linux tells it.
-func children() float64 {
-	sum := 0.0
+// children sums the memory of the processes that this one started, as Linux tells it: resident (Rss) and proportional (Pss).
+func children() (resident, proportional float64) {
 	statuses, _ := filepath.Glob("/proc/[0-9]*/status")
 	for _, path := range statuses {
-		text, err := os.ReadFile(path)
-		if err != nil {
+		if field(path, "PPid: %f") != float64(os.Getpid()) {
 			continue
 		}
-		var parent int
-		var kilobytes float64
-		for line := range strings.Lines(string(text)) {
-			_, _ = fmt.Sscanf(line, "PPid: %d", &parent)
-			_, _ = fmt.Sscanf(line, "VmRSS: %f kB", &kilobytes)
-		}
-		if parent == os.Getpid() {
-			sum += kilobytes * 1024
+		rollup := filepath.Join(filepath.Dir(path), "smaps_rollup")
+		resident += field(rollup, "Rss: %f kB") * 1024
+		proportional += field(rollup, "Pss: %f kB") * 1024
+	}
+	return resident, proportional
+}
+
+// field is a number in a file of /proc, by the format of its line; 0 if there is none.
+func field(path, format string) float64 {
+	text, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(text)) {
+		var value float64
+		if found, _ := fmt.Sscanf(line, format, &value); found == 1 {
+			return value
 		}
 	}
-	return sum
+	return 0
 }
 
 func main() {

@@ -58,6 +58,7 @@ fn round(controllers: &Controllers) -> Result<Round, Failure> {
         reconcile: reconcile.as_secs_f64(),
         stop: stopping.elapsed().as_secs_f64(),
         memory: None,
+        proportional: None,
     })
 }
 
