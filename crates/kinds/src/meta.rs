@@ -111,30 +111,26 @@ pub fn validate_update(
     }
 }
 
-/// Which of the repeated checks of [`validate_update`] is the last one, and how many errors it finds, where these do not stand right behind
-/// the others: those of an update stand behind the kind's rules for new objects, those of a new object before them.
-pub fn errors_behind_rules(
+/// How many errors the last of the repeated checks of [`validate_update`] finds.
+pub fn errors_of_last_check(
     new: &Value,
     old: &Value,
     namespaced: bool,
     strategy: &Strategy,
     subresource: Option<&str>,
-) -> Option<(MetaCheck, usize)> {
-    if !strategy.update_meta_behind_rules || subresource.is_some() {
-        return None;
-    }
-    let last = *strategy.repeated_meta_checks(subresource).last()?;
+) -> usize {
     let mut errors = Errors::new();
-    match last {
-        MetaCheck::Create => check_create(new, namespaced, strategy, &mut errors),
-        MetaCheck::Update => {
+    match strategy.repeated_meta_checks(subresource).last() {
+        None => {}
+        Some(MetaCheck::Create) => check_create(new, namespaced, strategy, &mut errors),
+        Some(MetaCheck::Update) => {
             check_update(new, old, &mut errors);
             if strategy.meta == MetaRules::Kube {
                 check_finalizers_are_known(new, &mut errors);
             }
         }
     }
-    (!errors.is_empty()).then_some((last, errors.len()))
+    errors.len()
 }
 
 fn check_create(metadata: &Value, namespaced: bool, strategy: &Strategy, errors: &mut Errors) {

@@ -220,7 +220,8 @@ pub(crate) fn resets_managed_fields(value: &Value) -> bool {
 fn handled(expected: ExpectedKind<'_>, version: &str, why: &str) -> Box<Status> {
     let kind = expected.kind;
     Status::bad_request(format!(
-        "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+        "{kind} in version {} cannot be handled as a {kind}: {why}",
+        quote(version)
     ))
 }
 
@@ -352,7 +353,8 @@ fn check_type_meta(
         None => Ok(()),
         Some(Mismatch::Version(message)) => Err(Status::bad_request(message)),
         Some(Mismatch::Kind(why)) => Err(Status::bad_request(format!(
-            "{kind} in version \"{version}\" cannot be handled as a {}: {why}",
+            "{kind} in version {} cannot be handled as a {}: {why}",
+            quote(version),
             expected.kind
         ))),
     }

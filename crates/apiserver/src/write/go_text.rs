@@ -13,18 +13,23 @@ pub(crate) fn json_of(ty: Option<TypeRef<'_>>, value: &Value, touched: &Value) -
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The same of an object after a JSON patch: what it copies or moves keeps the order of the type where it was.
+/// The same of an object after a JSON patch: what it copies or moves keeps the order of the type where it was, what it brings along
+/// that of no type.
 pub(crate) fn json_after_patch(ty: Option<TypeRef<'_>>, value: &Value, operations: &Value) -> String {
     let moves = ty.map(|ty| moves(ty, operations)).unwrap_or_default();
-    let moves: Vec<Move<'_, '_>> = moves.iter().map(|(steps, of)| (steps.as_slice(), *of)).collect();
+    let moves: Vec<Move<'_, '_>> = moves.iter().map(|(steps, moved)| (steps.as_slice(), moved)).collect();
     let mut text = Vec::new();
-    write(ty, value, Some(&touched_by(ty, operations)), &moves, &mut text);
+    let touched = touched_by(ty, operations.as_array().map_or(&[], Vec::as_slice));
+    write(ty, value, Some(&touched), &moves, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Brings the fields that no type knows into the order of the document, where a JSON patch copied or moved them.
 pub(crate) fn order_unknown(ty: TypeRef<'_>, operations: &Value, unknown: &mut [String]) {
-    for (steps, of) in moves(ty, operations) {
+    for (steps, moved) in moves(ty, operations) {
+        let Some(of) = moved.of.filter(|_| !moved.gone_through && moved.touched.is_none()) else {
+            continue;
+        };
         let mut place = String::new();
         for step in &steps {
             if step.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -49,36 +54,56 @@ pub(crate) fn order_unknown(ty: TypeRef<'_>, operations: &Value, unknown: &mut [
     }
 }
 
-/// Where a value was moved to, as seen from where one is, and the type of the place that it is from.
-type Move<'s, 't> = (&'s [String], TypeRef<'t>);
+/// Where a value was moved to, as seen from where one is.
+type Move<'s, 't> = (&'s [String], &'s Moved<'t>);
 
-/// The places that a JSON patch copies or moves something to, with the types of where that is from.
-fn moves<'t>(ty: TypeRef<'t>, operations: &Value) -> Vec<(Vec<String>, TypeRef<'t>)> {
+/// A value that a JSON patch puts somewhere.
+struct Moved<'t> {
+    /// The type of the place that it is from; none if the patch has it itself.
+    of: Option<TypeRef<'t>>,
+    /// What the patch had gone through in it, which is sorted.
+    touched: Option<Value>,
+    /// Whether a later operation goes through it.
+    gone_through: bool,
+}
+
+/// The places that a JSON patch puts something at.
+fn moves<'t>(ty: TypeRef<'t>, operations: &Value) -> Vec<(Vec<String>, Moved<'t>)> {
     let mut moves = Vec::new();
     let operations = operations.as_array().map_or(&[][..], Vec::as_slice);
     for (at, operation) in operations.iter().enumerate() {
         let text = |key: &str| operation.get(key).and_then(Value::as_str);
-        let (Some("copy" | "move"), Some(from), Some(to)) = (text("op"), text("from"), text("path")) else {
-            continue;
+        let Some(to) = text("path") else { continue };
+        let (of, touched) = match (text("op"), text("from")) {
+            (Some("copy" | "move"), Some(from)) => {
+                let from = steps(from);
+                let Some(of) = from.iter().try_fold(ty, |ty, step| below(ty, step)) else {
+                    continue;
+                };
+                // The way to where it goes to may lead through it.
+                let so_far = touched_by(Some(ty), &operations[..=at]);
+                let touched = from.iter().try_fold(&so_far, |touched, step| touched.get(step));
+                (Some(of), touched.cloned())
+            }
+            (Some("add" | "replace"), _) => (None, None),
+            _ => continue,
         };
-        // What a later operation goes through is sorted.
         let goes_through = |path: &Value| {
             let path = steps(path.as_str().unwrap_or_default());
             path.len() > steps(to).len() && path.starts_with(&steps(to))
         };
-        let mut later = operations[at + 1..].iter();
-        if later.any(|later| {
+        let gone_through = operations[at + 1..].iter().any(|later| {
             ["path", "from"]
                 .iter()
                 .filter_map(|key| later.get(key))
                 .any(goes_through)
-        }) {
-            continue;
-        }
-        let below = |ty: TypeRef<'t>, step: &String| below(ty, step);
-        if let Some(of) = steps(from).iter().try_fold(ty, below) {
-            moves.push((steps(to), of));
-        }
+        });
+        let moved = Moved {
+            of,
+            touched,
+            gone_through,
+        };
+        moves.push((steps(to), moved));
     }
     moves
 }
@@ -96,12 +121,17 @@ fn steps(pointer: &str) -> Vec<String> {
 }
 
 fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, moves: &[Move<'_, '_>], text: &mut Vec<u8>) {
-    if let Some((_, of)) = moves.iter().rev().find(|(steps, _)| steps.is_empty()) {
-        return write(Some(*of), value, None, &[], text);
+    if let Some((_, moved)) = moves.iter().rev().find(|(steps, _)| steps.is_empty()) {
+        let touched = if moved.gone_through {
+            touched
+        } else {
+            moved.touched.as_ref()
+        };
+        return write(moved.of, value, touched, &[], text);
     }
     let moves_below = |key: &str| -> Vec<Move<'_, '_>> {
         let below = moves.iter().filter(|(steps, _)| steps[0] == key);
-        below.map(|(steps, of)| (&steps[1..], *of)).collect()
+        below.map(|(steps, moved)| (&steps[1..], *moved)).collect()
     };
     match (ty, value) {
         (Some(ty), Value::Object(object)) => {
@@ -144,9 +174,9 @@ fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, moves:
 }
 
 /// The objects that a JSON patch goes through, nested as in the document.
-fn touched_by(ty: Option<TypeRef<'_>>, operations: &Value) -> Value {
+fn touched_by(ty: Option<TypeRef<'_>>, operations: &[Value]) -> Value {
     let mut touched = Value::Object(Map::new());
-    for operation in operations.as_array().into_iter().flatten() {
+    for operation in operations {
         for path in ["path", "from"].iter().filter_map(|key| operation.get(key)?.as_str()) {
             let steps = steps(path);
             // A test reads what it compares, down to its leaves.

@@ -1,4 +1,5 @@
-//! Integers as Go converts them where an object is not decoded but converted: what does not fit into 32 bits loses the others.
+//! Integers as Go converts them where an object is not decoded but converted: what does not fit into 32 bits loses the others, and a float
+//! without a fraction is one.
 
 use kubewright_schema::{Scalar, TypeRef};
 use serde_json::Value;
@@ -22,14 +23,30 @@ pub(crate) fn cut(ty: TypeRef<'_>, value: &mut Value) {
             }
         }
         Value::Number(number) => {
-            if let (Some(Scalar::Int(32)), Some(integer)) = (ty.scalar(), number.as_i64())
-                && i32::try_from(integer).is_err()
-            {
-                *value = Value::from(integer as i32);
+            let Some(Scalar::Int(bits)) = ty.scalar() else { return };
+            let integer = number.as_i64().or_else(|| number.as_f64().and_then(whole));
+            if let Some(integer) = integer {
+                *value = if bits == 32 {
+                    Value::from(integer as i32)
+                } else {
+                    Value::from(integer)
+                };
             }
         }
         _ => {}
     }
+}
+
+/// The integer that Go makes of a float without a fraction: the smallest one, where it fits into none.
+fn whole(float: f64) -> Option<i64> {
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    (float.fract() == 0.0).then(|| {
+        if (-BEYOND..BEYOND).contains(&float) {
+            float as i64
+        } else {
+            i64::MIN
+        }
+    })
 }
 
 #[cfg(test)]
@@ -51,5 +68,17 @@ mod tests {
         let spec = &object["spec"]["template"]["spec"];
         assert_eq!(spec["activeDeadlineSeconds"], 2_147_483_648_i64);
         assert_eq!(spec["containers"][0]["ports"][0]["hostPort"], i32::MIN);
+    }
+
+    #[test]
+    fn floats_without_a_fraction_become_integers() {
+        let deployment = Types::builtin().kind("apps", "v1", "Deployment").unwrap();
+        let mut object = json!({"metadata": {"generation": 1e20}, "spec": {"replicas": 3.0, "minReadySeconds": 1.5, "progressDeadlineSeconds": 1e20}});
+        cut(deployment, &mut object);
+        assert_eq!(object["metadata"]["generation"], i64::MIN);
+        assert_eq!(
+            object["spec"],
+            json!({"replicas": 3, "minReadySeconds": 1.5, "progressDeadlineSeconds": 0})
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The validate stage: metadata, the rules of the kind, and the resourceVersion that makes an update conditional.
 
 use kubewright_apimachinery::field::{Errors, FieldError, PathRef};
-use kubewright_kinds::strategy::{MetaCheck, Strategy};
+use kubewright_kinds::strategy::{LastMetaCheck, Strategy};
 use kubewright_kinds::{Behaviour, meta};
 use serde_json::Value;
 
@@ -59,18 +59,22 @@ impl PendingWrite<'_, '_> {
             None => rules.validate_update(checked, before, subresource, &mut errors),
         }
         let strategy = own_strategy(self.call);
-        let (meta, old_meta) = (&new["metadata"], &old["metadata"]);
-        if let Some((check, behind)) =
-            meta::errors_behind_rules(meta, old_meta, resource.namespaced, strategy, subresource)
-        {
+        let all = errors.len() - of_metadata;
+        let of_new = || {
             let mut of_new = Errors::new();
             rules.validate_create(checked, &mut of_new);
-            let all = errors.len() - of_metadata;
-            let of_new = of_new.len().min(all);
-            let before = match check {
-                MetaCheck::Update => of_new,
-                MetaCheck::Create => all - of_new,
-            };
+            of_new.len().min(all)
+        };
+        let before = match (strategy.last_meta_check, subresource) {
+            _ if errors.is_empty() => 0,
+            (LastMetaCheck::BehindAllRules, _) => all,
+            (LastMetaCheck::BesideTheOthers, _) | (_, Some(_)) => 0,
+            (LastMetaCheck::BehindRulesOfNew, None) => of_new(),
+            (LastMetaCheck::BeforeRulesOfNew, None) => all - of_new(),
+        };
+        if before > 0 {
+            let (meta, old_meta) = (&new["metadata"], &old["metadata"]);
+            let behind = meta::errors_of_last_check(meta, old_meta, resource.namespaced, strategy, subresource);
             errors[of_metadata - behind..of_metadata + before].rotate_left(behind);
         }
         // Warnings about tolerated problems are sent with an error, too.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::behaviour::{Behaviour, Create, Update};
 use crate::pod::options::Options;
 use crate::pod::template;
-use crate::rules::access::part;
+use crate::rules::access::{at, part, same};
 
 pub(crate) struct PodTemplate;
 
@@ -38,7 +38,10 @@ impl Behaviour for PodTemplate {
         );
     }
 
-    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        if old.is_some_and(|old| same(at(object, &["template"]), at(old, &["template"]))) {
+            return Vec::new();
+        }
         template::warn(object.get("template"), &PathRef::root("template"))
     }
 }

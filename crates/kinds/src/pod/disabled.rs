@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::containers;
+use crate::rules::access::map_mut;
+
+use super::{container_status, containers};
 
 /// Clears them in a pod's spec.
 pub(crate) fn drop_fields(spec: &mut Value) {
@@ -23,6 +25,23 @@ pub(crate) fn drop_fields(spec: &mut Value) {
         {
             source.remove("clusterTrustBundle");
             source.remove("podCertificate");
+        }
+    }
+}
+
+/// Clears them in the status of a pod.
+pub(crate) fn drop_status_fields(pod: &mut Value) {
+    let Some(status) = map_mut(pod, &["status"]) else {
+        return;
+    };
+    status.remove("nodeAllocatableResourceClaimStatuses");
+    for list in container_status::LISTS {
+        let containers = status.get_mut(list).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            let mounts = container.get_mut("volumeMounts").and_then(Value::as_array_mut);
+            for mount in mounts.into_iter().flatten().filter_map(Value::as_object_mut) {
+                mount.remove("volumeStatus");
+            }
         }
     }
 }

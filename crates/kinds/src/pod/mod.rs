@@ -5,6 +5,7 @@ mod annotations;
 pub mod binding;
 pub(crate) mod claims;
 mod conditions;
+mod container_status;
 pub(crate) mod containers;
 mod defaults;
 pub mod deletion;

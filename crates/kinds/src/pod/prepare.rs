@@ -39,8 +39,7 @@ pub(crate) fn update(update: Update<'_>) {
     match subresource {
         Some("status") => {
             prepare_status(object, old);
-            // Of a feature that is off.
-            remove(object, &["status", "nodeAllocatableResourceClaimStatuses"]);
+            disabled::drop_status_fields(object);
         }
         Some("ephemeralcontainers") => {
             let containers = at(object, &["spec", "ephemeralContainers"]).cloned();

@@ -10,7 +10,7 @@ use crate::rules::access::{IMMUTABLE, at, complain, int_at, list_at, opt_str_at,
 use crate::rules::net;
 
 use super::options::Options;
-use super::{annotations, internal};
+use super::{annotations, container_status, internal};
 
 /// Everything wrong with an update of the status.
 pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut Errors) {
@@ -40,6 +40,8 @@ pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut 
     let ephemeral = "ephemeralContainerStatuses";
     validate_transitions(status, before, ephemeral, None, &path.child(ephemeral), errors);
     validate_claim_statuses(pod, status, &path.child("resourceClaimStatuses"), errors);
+    let extended = path.child("extendedResourceClaimStatus");
+    container_status::validate_extended_claim(pod, &extended, errors);
     validate_addresses(status, before, "podIPs", "PodIP", &path, errors);
     if let Some(first) = list_at(status, &["hostIPs"]).first() {
         let address = str_at(first, &["ip"]);
@@ -54,6 +56,13 @@ pub(crate) fn validate(pod: &Value, old: &Value, options: Options, errors: &mut 
         }
     }
     validate_addresses(status, before, "hostIPs", "HostIP", &path, errors);
+    for list in container_status::LISTS {
+        container_status::validate_users(pod, list, &path.child(list), errors);
+    }
+    let [main, init, ephemeral] = container_status::LISTS;
+    container_status::validate_allocated(pod, main, "containers", &path.child(main), errors);
+    container_status::validate_allocated(pod, init, "initContainers", &path.child(init), errors);
+    container_status::forbid_allocated(pod, ephemeral, &path.child(ephemeral), errors);
 }
 
 fn validate_conditions(status: &Value, path: &PathRef<'_>, errors: &mut Errors) {

@@ -30,8 +30,8 @@ pub struct Strategy {
     pub meta: MetaRules,
     /// The checks of metadata an update repeats; see [`crate::meta::validate_update`].
     pub update_meta: &'static [MetaCheck],
-    /// Whether the last of these stands elsewhere; see [`crate::meta::errors_behind_rules`].
-    pub update_meta_behind_rules: bool,
+    /// Where the errors of the last of these stand; see [`crate::meta::errors_of_last_check`].
+    pub last_meta_check: LastMetaCheck,
     /// The checks of metadata a status update repeats.
     pub status_meta: &'static [MetaCheck],
     /// Whether PUT of an object that does not exist creates it (M10).
@@ -76,6 +76,19 @@ pub enum MetaCheck {
     Create,
     /// Everything a changed object must satisfy.
     Update,
+}
+
+/// Where the errors of the last repeated check of metadata stand among those of the kind's own rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastMetaCheck {
+    /// Before them, behind those of the other checks.
+    BesideTheOthers,
+    /// Behind the rules for new objects, with which the rules for updates begin.
+    BehindRulesOfNew,
+    /// Before the rules for new objects, with which the rules for updates end.
+    BeforeRulesOfNew,
+    /// Behind them all, and so in updates through subresources.
+    BehindAllRules,
 }
 
 /// What becomes of dependents.

@@ -1,6 +1,7 @@
 //! The table of strategies, a row for each resource. A row says only how a resource differs from [`BASE`], or from the
 //! resources it resembles.
 
+use super::LastMetaCheck::{BeforeRulesOfNew, BehindAllRules, BehindRulesOfNew, BesideTheOthers};
 use super::MetaCheck::{Create, Update};
 use super::StatusMetadata::{Free, KeepsAll, KeepsLabels, KeepsOwners, KeepsUserFields};
 use super::UnsupportedField::{NotKnown, NotSupported, NotSupportedFor, NotSupportedForKind};
@@ -14,7 +15,7 @@ const BASE: Strategy = Strategy {
     names_itself: false,
     meta: MetaRules::Kube,
     update_meta: &[Update],
-    update_meta_behind_rules: false,
+    last_meta_check: BesideTheOthers,
     status_meta: &[Update],
     create_on_update: false,
     unconditional_update: true,
@@ -85,7 +86,7 @@ const FLOW_CONTROL: Strategy = Strategy {
 const RBAC: Strategy = Strategy {
     name: NameRule::StrictPathSegment,
     update_meta: &[Create, Update],
-    update_meta_behind_rules: true,
+    last_meta_check: BehindRulesOfNew,
     create_on_update: true,
     ..BASE
 };
@@ -124,7 +125,7 @@ pub fn custom_strategy(status_is_a_subresource: bool) -> &'static Strategy {
 /// By group and plural.
 #[rustfmt::skip]
 static TABLE: &[(&str, &str, Strategy)] = &[
-    ("", "configmaps", Strategy { update_meta: &[Update, Create], update_meta_behind_rules: true, ..BASE }),
+    ("", "configmaps", Strategy { update_meta: &[Update, Create], last_meta_check: BeforeRulesOfNew, ..BASE }),
     ("", "endpoints", Strategy { update_meta: &[Update, Create], create_on_update: true, ..BASE }),
     ("", "events", Strategy {
         name: NameRule::Any, meta: MetaRules::Deferred, update_meta: &[], create_on_update: true,
@@ -134,7 +135,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     }),
     ("", "limitranges", Strategy { names_itself: true, update_meta: &[Create], create_on_update: true, ..BASE }),
     ("", "namespaces", Strategy {
-        name: NameRule::DnsLabel, update_meta: &[Create, Update], update_meta_behind_rules: true, returns_deleted: true,
+        name: NameRule::DnsLabel, update_meta: &[Create, Update], last_meta_check: BehindRulesOfNew, returns_deleted: true,
         fields: fields::NAMESPACES,
         unsupported_field: NotSupported,
         reset_fields: &[resets("", &[&["status"]]), resets("status", &[&["spec"]]), resets("finalize", &[&["status"]])],
@@ -143,12 +144,15 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     ("", "nodes", Strategy {
         // A node registers with its status.
         resets_status: false,
-        update_meta: &[Create, Update], update_meta_behind_rules: true, fields: fields::NODES,
+        update_meta: &[Create, Update], last_meta_check: BehindRulesOfNew, fields: fields::NODES,
         unsupported_field: NotSupported,
         ..WITH_STATUS
     }),
     ("", "persistentvolumeclaims", Strategy { update_meta: &[Update, Create], returns_deleted: true, ..WITH_STATUS }),
-    ("", "persistentvolumes", Strategy { update_meta: &[Create, Create], returns_deleted: true, ..WITH_STATUS }),
+    ("", "persistentvolumes", Strategy {
+        update_meta: &[Create, Create], last_meta_check: BehindRulesOfNew, returns_deleted: true,
+        ..WITH_STATUS
+    }),
     ("", "pods", Strategy {
         update_meta: &[Update, Create], returns_deleted: true, graceful_deletion: true,
         status_metadata: KeepsOwners, fields: fields::PODS,
@@ -167,7 +171,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     }),
     ("", "resourcequotas", Strategy { returns_deleted: true, ..WITH_STATUS }),
     ("", "secrets", Strategy {
-        update_meta: &[Update, Create], update_meta_behind_rules: true, fields: fields::SECRETS,
+        update_meta: &[Update, Create], last_meta_check: BeforeRulesOfNew, fields: fields::SECRETS,
         unsupported_field: NotSupported,
         ..BASE
     }),
@@ -209,13 +213,13 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     ("autoscaling", "horizontalpodautoscalers", WITH_STATUS),
     ("batch", "cronjobs", Strategy { status_meta: &[], ..WORKLOAD }),
     ("batch", "jobs", Strategy {
-        update_meta: &[Create, Update], update_meta_behind_rules: true, default_propagation: Propagation::Orphan,
+        update_meta: &[Create, Update], last_meta_check: BehindRulesOfNew, default_propagation: Propagation::Orphan,
         fields: fields::JOBS,
         unsupported_field: NotSupportedFor("Job"),
         ..WORKLOAD
     }),
     ("certificates.k8s.io", "certificatesigningrequests", Strategy {
-        name: NameRule::Any, update_meta: &[Create, Update], status_meta: &[Create, Update],
+        name: NameRule::Any, update_meta: &[Create, Update], status_meta: &[Create, Update], last_meta_check: BehindAllRules,
         fields: fields::SIGNING_REQUESTS, unsupported_field: NotSupported,
         reset_fields: &[
             resets("", &[&["spec"], &["status"]]),
@@ -240,12 +244,12 @@ static TABLE: &[(&str, &str, Strategy)] = &[
     ("flowcontrol.apiserver.k8s.io", "flowschemas", FLOW_CONTROL),
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", FLOW_CONTROL),
     ("networking.k8s.io", "ingressclasses", Strategy {
-        update_meta: &[Update, Create], update_meta_behind_rules: true, generation: SPEC,
+        update_meta: &[Update, Create], last_meta_check: BeforeRulesOfNew, generation: SPEC,
         ..BASE
     }),
     ("networking.k8s.io", "ingresses", Strategy { update_meta: &[Update, Create], ..WORKLOAD }),
     ("networking.k8s.io", "ipaddresses", Strategy {
-        name: NameRule::IpAddress, update_meta: &[Create, Update], update_meta_behind_rules: true,
+        name: NameRule::IpAddress, update_meta: &[Create, Update], last_meta_check: BehindRulesOfNew,
         ..BASE
     }),
     ("networking.k8s.io", "networkpolicies", Strategy { generation: Generation::CountsExactly(&[&["spec"]]), ..BASE }),
@@ -254,7 +258,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         ..WITH_STATUS
     }),
     ("node.k8s.io", "runtimeclasses", Strategy {
-        meta: MetaRules::Plain, update_meta: &[Create, Update], update_meta_behind_rules: true, create_on_update: true,
+        meta: MetaRules::Plain, update_meta: &[Create, Update], last_meta_check: BehindRulesOfNew, create_on_update: true,
         unconditional_update: false,
         ..BASE
     }),
@@ -277,7 +281,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         ..WITH_STATUS
     }),
     ("resource.k8s.io", "resourceclaimtemplates", Strategy {
-        update_meta: &[Create, Update], update_meta_behind_rules: true, returns_deleted: true,
+        update_meta: &[Create, Update], last_meta_check: BehindRulesOfNew, returns_deleted: true,
         ..BASE
     }),
     ("resource.k8s.io", "resourceslices", Strategy {
@@ -295,11 +299,11 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         ..BASE
     }),
     ("storage.k8s.io", "csistoragecapacities", Strategy {
-        update_meta: &[Create, Update], update_meta_behind_rules: true, unconditional_update: false,
+        update_meta: &[Create, Update], last_meta_check: BehindRulesOfNew, unconditional_update: false,
         ..BASE
     }),
     ("storage.k8s.io", "storageclasses", Strategy {
-        update_meta: &[Create, Update], update_meta_behind_rules: true, returns_deleted: true,
+        update_meta: &[Create, Update], last_meta_check: BehindRulesOfNew, returns_deleted: true,
         ..BASE
     }),
     ("storage.k8s.io", "volumeattachments", Strategy {
@@ -308,7 +312,7 @@ static TABLE: &[(&str, &str, Strategy)] = &[
         ..WITH_STATUS
     }),
     ("storage.k8s.io", "volumeattributesclasses", Strategy {
-        update_meta: &[Update, Create], update_meta_behind_rules: true, returns_deleted: true,
+        update_meta: &[Update, Create], last_meta_check: BeforeRulesOfNew, returns_deleted: true,
         ..BASE
     }),
 ];
