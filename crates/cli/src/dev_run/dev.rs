@@ -40,10 +40,10 @@ Examples:
 /// cluster and its objects stay. It is said how long that took, and how much of it was cargo. A build that fails shows its errors and leaves the
 /// running operator alone.
 ///
-/// Open the link that it prints, or have it opened with --open: the page shows each reconcile with what woke it, what it read, wrote and logged and how it ended, and the objects of
-/// the cluster as a tree of owners, now and at every revision since the start. Objects are edited, scaled and deleted there, in the cluster of --context
-/// only with --allow-writes; a cluster of this process can be forked at a revision into a second one with a page of its own. The page is for browsers of
-/// this machine that have the link. Without a browser, --tui shows the same in the terminal, with the keys of k9s.
+/// Open the link that it prints, or have it opened with --open: the page shows each reconcile with what woke it, what it read, wrote and logged and how it
+/// ended, and the objects of the cluster as a tree of owners, now and at every revision since the start. Objects are edited, scaled and deleted there, in
+/// the cluster of --context only with --allow-writes; a cluster of this process can be forked at a revision into a second one with a page of its own. The
+/// page is for browsers of this machine that have the link. Without a browser, --tui shows the same in the terminal, with the keys of k9s.
 ///
 /// Ctrl-C stops everything in order; a second one at once. Neither the operator nor a build outlives this command, even if it is killed or its
 /// terminal is closed. In the cluster of a context, definitions and samples stay; webhook configurations that were not there before go.
