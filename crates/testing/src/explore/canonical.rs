@@ -163,31 +163,47 @@ impl<'c> Names<'c> {
 
     fn object(&self, object: &Value) -> Value {
         let generation = object["metadata"]["generation"].as_i64();
-        let mut canonical = self.value("", object, generation);
-        if let Some(metadata) = canonical.get_mut("metadata").and_then(Value::as_object_mut) {
-            for field in METADATA {
-                metadata.remove(field);
+        let Value::Object(members) = object else {
+            return self.value("", object, generation);
+        };
+        let mut canonical = self.members(members.iter().filter(|(name, _)| *name != "metadata"), generation);
+        if let Some(metadata) = members.get("metadata") {
+            canonical.insert("metadata".to_owned(), self.metadata(metadata, generation));
+        }
+        Value::Object(canonical)
+    }
+
+    /// What is left out is not looked at: managedFields are mostly the largest part of an object.
+    fn metadata(&self, metadata: &Value, generation: Option<i64>) -> Value {
+        let Value::Object(members) = metadata else {
+            return self.value("metadata", metadata, generation);
+        };
+        let kept = members.iter().filter(|(name, _)| !METADATA.contains(&name.as_str()));
+        let mut canonical = self.members(kept, generation);
+        if let Some(annotations) = canonical.get_mut("annotations").and_then(Value::as_object_mut) {
+            for counter in COUNTERS {
+                annotations.remove(counter);
             }
-            let annotations = metadata.get_mut("annotations").and_then(Value::as_object_mut);
-            if let Some(annotations) = annotations {
-                for counter in COUNTERS {
-                    annotations.remove(counter);
-                }
-                if annotations.is_empty() {
-                    metadata.remove("annotations");
-                }
+            if annotations.is_empty() {
+                canonical.remove("annotations");
             }
         }
-        canonical
+        Value::Object(canonical)
+    }
+
+    fn members<'v>(
+        &self,
+        members: impl Iterator<Item = (&'v String, &'v Value)>,
+        generation: Option<i64>,
+    ) -> Map<String, Value> {
+        let kept = members.filter(|(name, _)| !MACHINES.contains(&name.as_str()));
+        kept.map(|(name, value)| (self.text(name), self.value(name, value, generation)))
+            .collect()
     }
 
     fn value(&self, field: &str, value: &Value, generation: Option<i64>) -> Value {
         match value {
-            Value::Object(members) => {
-                let kept = members.iter().filter(|(name, _)| !MACHINES.contains(&name.as_str()));
-                let members = kept.map(|(name, value)| (self.text(name), self.value(name, value, generation)));
-                Value::Object(members.collect::<Map<_, _>>())
-            }
+            Value::Object(members) => Value::Object(self.members(members.iter(), generation)),
             Value::Array(items) => {
                 let mut items: Vec<Value> = items.iter().map(|item| self.value(field, item, generation)).collect();
                 // Sets in Kubernetes' eyes: whose entry came first says nothing.
