@@ -30,7 +30,7 @@ const OPENING: usize = 16;
 const SETTLING: Duration = Duration::from_mins(1);
 
 /// The figures of one server.
-struct Figures {
+struct WatchFigures {
     filled: u64,
     alone: Writes,
     idle: u64,
@@ -66,7 +66,7 @@ pub(crate) async fn table(servers: &[(&str, &Peer)], idle: usize, unread: usize)
         )
     };
     let times = |now: u64, before: u64| format!("{} ({:.2}×)", megabytes(now), now as f64 / before.max(1) as f64);
-    let mut row = |name: String, value: &dyn Fn(&Figures) -> String| {
+    let mut row = |name: String, value: &dyn Fn(&WatchFigures) -> String| {
         let _ = write!(text, "\n| {name} |");
         for figures in &columns {
             let _ = write!(text, " {} |", value(figures));
@@ -94,7 +94,7 @@ pub(crate) async fn table(servers: &[(&str, &Peer)], idle: usize, unread: usize)
     Ok(text)
 }
 
-async fn measure(peer: &Peer, idle: usize, unread: usize) -> Result<Figures, Failure> {
+async fn measure(peer: &Peer, idle: usize, unread: usize) -> Result<WatchFigures, Failure> {
     let endpoint = Endpoint::Tls(peer.credentials.clone());
     make_namespace(&endpoint).await?;
     let collection = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
@@ -121,7 +121,7 @@ async fn measure(peer: &Peer, idle: usize, unread: usize) -> Result<Figures, Fai
     let highest = peer.highest_memory();
     drop(watches);
     tokio::time::sleep(SETTLING).await;
-    Ok(Figures {
+    Ok(WatchFigures {
         filled,
         alone,
         idle: with_idle,

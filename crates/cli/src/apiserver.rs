@@ -23,7 +23,7 @@ use self::certificates::CertificateFolder;
 use self::processes::RunImages;
 use crate::admission_arguments::AdmissionArguments;
 use crate::history_arguments::HistoryArguments;
-use crate::token_file;
+use crate::{token_file, unused_memory};
 
 /// More threads than this answer no faster: the store takes one write at a time.
 const MAX_THREADS: usize = 8;
@@ -203,6 +203,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     // From here on a signal stops the server in order.
     let mut signals = Signals::listen_with_hangup()?;
+    tokio::spawn(unused_memory::give_back());
     if arguments.run_images.is_some() {
         processes::check(&(&arguments).into(), &arguments.controllers)?;
     }

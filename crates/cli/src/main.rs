@@ -35,6 +35,7 @@ mod token_file;
 mod trial_server;
 mod undeploy;
 mod uninstall;
+mod unused_memory;
 mod version;
 mod watch;
 

@@ -28,7 +28,7 @@ use serde_json::Value;
 use self::settings::{Settings, aggregate};
 use super::KUBERNETES;
 use super::flags::{Given, Table};
-use crate::output;
+use crate::{output, unused_memory};
 
 /// Flags, feature gates and admission plugins of the real one.
 const FACTS: &str = include_str!("../../../facts/kube-apiserver.flags");
@@ -83,6 +83,7 @@ fn start(table: &Table, arguments: &[String]) -> Result<(), String> {
 
 async fn serve(settings: Settings, controllers: Controllers) -> Result<(), Box<dyn Error>> {
     let mut signals = Signals::listen()?;
+    tokio::spawn(unused_memory::give_back());
     let server = ApiServer::new(settings.options.aggregated_roles(!controllers.is_empty()));
     check_apis(&server, &settings.apis).await?;
     let listener = server.listen(settings.listen).await?;
