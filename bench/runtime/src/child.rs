@@ -21,6 +21,8 @@ pub(crate) enum Peer {
     ControllerRuntime,
     Kube,
     Ours,
+    /// Ours with its trace on.
+    OursTraced,
 }
 
 impl Peer {
@@ -29,6 +31,7 @@ impl Peer {
             Peer::ControllerRuntime => "controller-runtime",
             Peer::Kube => "kube_runtime",
             Peer::Ours => "ours",
+            Peer::OursTraced => "ours, traced",
         }
     }
 
@@ -37,7 +40,7 @@ impl Peer {
         Ok(std::env::current_exe()?.with_file_name(match self {
             Peer::ControllerRuntime => "peer-controller-runtime",
             Peer::Kube => "peer-kube",
-            Peer::Ours => "peer-ours",
+            Peer::Ours | Peer::OursTraced => "peer-ours",
         }))
     }
 
@@ -54,10 +57,10 @@ impl Peer {
                 command.env("GOFLAGS", "-mod=mod").current_dir(package.join("go"));
                 command
             }
-            Peer::Kube | Peer::Ours => {
+            Peer::Kube | Peer::Ours | Peer::OursTraced => {
                 let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
                 command.args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME"), "--bin"]);
-                command.arg(if self == Peer::Ours { "peer-ours" } else { "peer-kube" });
+                command.arg(if self == Peer::Kube { "peer-kube" } else { "peer-ours" });
                 // The profile of the benchmark itself, so that Cargo puts the program into the same folder.
                 let profile = self.program()?;
                 let profile = profile
@@ -122,6 +125,9 @@ impl Child {
             .kill_on_drop(true);
         if start.heap {
             command.arg("--heap");
+        }
+        if start.peer == Peer::OursTraced {
+            command.arg("--traced");
         }
         let name = format!("{} ({})", start.peer.name(), start.scenario);
         let started = now();

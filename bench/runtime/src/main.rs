@@ -27,7 +27,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match bench(&Arguments::parse().plan) {
+    match bench(&Arguments::parse().plan.completed()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench: {error}");

@@ -90,6 +90,30 @@ impl Table {
     }
 }
 
+/// The trace may cost so much of what is measured, in percent.
+const TRACE: f64 = 3.0;
+
+impl Table {
+    /// How much more of one quantity our peer takes with its trace on than off, by group.
+    pub(crate) fn render_trace(&self, metric: &str) -> String {
+        let mut text = format!("| {metric} | trace off | trace on | more | goal |\n|---|---:|---:|---:|---|");
+        for row in self.rows.iter().filter(|row| row.metric.name == metric) {
+            let Some((off, on)) = row.value(Peer::Ours).zip(row.value(Peer::OursTraced)) else {
+                continue;
+            };
+            let more = (on / off - 1.0) * 100.0;
+            let verdict = if more < TRACE { "met" } else { "**missed**" };
+            let (off, on) = (in_unit(off, row.metric.unit), in_unit(on, row.metric.unit));
+            let _ = write!(
+                text,
+                "\n| {} | {off} | {on} | {more:.1} % | under {TRACE} %: {verdict} |",
+                row.group
+            );
+        }
+        text
+    }
+}
+
 /// The costs of single operations. We measure more operations than the Go program.
 pub(crate) fn micro_table(theirs: &[Figure], ours: &[Figure]) -> String {
     let mut text = String::from(
@@ -181,6 +205,30 @@ mod tests {
         let row = "| objects per second | 200 /s | 500 /s | 2.50× | ≥ 2× | met |";
         assert!(text.contains(row), "{text}");
         assert!(text.ends_with("goals met: 1 of 1"), "{text}");
+    }
+
+    #[test]
+    fn what_the_trace_costs_is_told_of_each_group_that_has_both() {
+        const CPU: Metric = Metric {
+            name: "CPU",
+            unit: "s",
+            goal: Goal::None,
+        };
+        let mut table = Table::default();
+        for (group, on) in [("cheap", 1.02), ("dear", 1.5)] {
+            table.note(group, CPU, Peer::Ours, 1.0);
+            table.note(group, CPU, Peer::OursTraced, on);
+        }
+        table.note("alone", CPU, Peer::Ours, 1.0);
+        let text = table.render_trace("CPU");
+        assert!(
+            text.contains("\n| cheap | 1.00 s | 1.02 s | 2.0 % | under 3 %: met |"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("\n| dear | 1.00 s | 1.50 s | 50.0 % | under 3 %: **missed** |"),
+            "{text}"
+        );
     }
 
     #[test]

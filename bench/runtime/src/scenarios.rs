@@ -50,6 +50,9 @@ pub(crate) struct Plan {
     /// Only these peers
     #[arg(long, value_delimiter = ',', default_values_t = [Peer::ControllerRuntime, Peer::Kube, Peer::Ours])]
     peers: Vec<Peer>,
+    /// Measure ours with its trace on, too, and tell what the trace costs
+    #[arg(long)]
+    trace: bool,
     /// How often each scenario is run; the median of all rounds counts
     #[arg(long, default_value_t = 3)]
     rounds: usize,
@@ -66,6 +69,16 @@ impl std::fmt::Display for Peer {
 }
 
 impl Plan {
+    /// The plan with all peers that it asks for.
+    pub(crate) fn completed(mut self) -> Self {
+        for peer in [Peer::Ours, Peer::OursTraced] {
+            if self.trace && !self.peers.contains(&peer) {
+                self.peers.push(peer);
+            }
+        }
+        self
+    }
+
     fn wants(&self, scenario: Scenario) -> bool {
         self.only.is_empty() || self.only.contains(&scenario)
     }
@@ -164,6 +177,9 @@ pub(crate) async fn run(plan: &Plan) -> Result<(), Failure> {
         println!("{}\n", cluster::describe_pod(&server.client, "pods", "pod-0").await?);
     }
     println!("{heading}\n\n{}", run.table.render(&plan.peers));
+    if plan.trace {
+        println!("\n{}", run.table.render_trace("CPU"));
+    }
     if let Some(micro) = micro {
         println!("\n{micro}");
     }

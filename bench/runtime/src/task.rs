@@ -47,6 +47,9 @@ pub struct Task {
     /// Count live bytes, which needs everything on one thread
     #[arg(long)]
     pub heap: bool,
+    /// Keep a trace of 8 MiB; only this toolkit has one
+    #[arg(long)]
+    pub traced: bool,
 }
 
 /// Runs a peer until the benchmark closes the pipe.

@@ -47,7 +47,7 @@ impl UnknownIndex {
 }
 
 struct Inner {
-    kind: Kind,
+    kind: Arc<Kind>,
     indexes: Indexes,
     state: RwLock<State>,
     delivery: Arc<Delivery>,
@@ -84,7 +84,7 @@ impl Store {
     pub fn new(kind: Kind, indexes: Indexes) -> Self {
         Store {
             inner: Arc::new(Inner {
-                kind,
+                kind: Arc::new(kind),
                 indexes,
                 state: RwLock::default(),
                 delivery: Arc::default(),
@@ -95,6 +95,11 @@ impl Store {
 
     /// What the store holds.
     pub fn kind(&self) -> &Kind {
+        &self.inner.kind
+    }
+
+    /// The same, to be held by others.
+    pub(crate) fn shared_kind(&self) -> &Arc<Kind> {
         &self.inner.kind
     }
 

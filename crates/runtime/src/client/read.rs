@@ -10,7 +10,7 @@ use super::request::{Call, METADATA, METADATA_LIST};
 use super::{Client, Error, Objects};
 use crate::cache::{BarrierTimeout, Query, Store, UnknownIndex};
 use crate::object::{Kind, ObjectKey, Page, Record, View};
-use crate::trace::{CacheRead, Found, ReadTarget, TraceEvent};
+use crate::trace::{Found, RawEvent, RawRead, RawTarget};
 
 /// How long a reader waits for an informer that has not seen the state yet, if reads do not wait otherwise.
 const SYNC_WAIT: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
             caught_up?;
         }
         let record = store.get(key.as_str());
-        self.trace_read(key, record.as_deref());
+        self.trace_read(&store, key, record.as_deref());
         Ok(record.map(|record| store.view(&record)).transpose()?)
     }
 
@@ -57,7 +57,7 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
             caught_up?;
         }
         let records = store.list(query)?;
-        self.trace_list(query, records.len());
+        self.trace_list(&store, query, records.len());
         Ok(store.views(&records)?)
     }
 
@@ -154,24 +154,21 @@ impl Client {
 
 impl<K> Objects<K> {
     /// Records what the cache had under a key.
-    pub(super) fn trace_read(&self, key: &ObjectKey, record: Option<&Record>) {
+    pub(super) fn trace_read(&self, store: &Store, key: &ObjectKey, record: Option<&Record>) {
         self.client.trace.record(|| {
-            TraceEvent::Read(CacheRead {
-                kind: self.kind.clone(),
-                target: ReadTarget::Key(key.clone()),
+            RawEvent::Read(RawRead {
+                kind: Arc::clone(store.shared_kind()),
+                target: RawTarget::Key(key.clone()),
                 found: record.map_or(Found::Nothing, |record| Found::Object(record.revision())),
             })
         });
     }
 
-    fn trace_list(&self, query: &Query, found: usize) {
+    fn trace_list(&self, store: &Store, query: &Query, found: usize) {
         self.client.trace.record(|| {
-            TraceEvent::Read(CacheRead {
-                kind: self.kind.clone(),
-                target: ReadTarget::List {
-                    namespace: query.namespace.clone(),
-                    selector: query.selector.to_string(),
-                },
+            RawEvent::Read(RawRead {
+                kind: Arc::clone(store.shared_kind()),
+                target: RawTarget::list(query),
                 found: Found::Objects(found),
             })
         });

@@ -58,6 +58,10 @@ pub(super) struct Call<'a> {
     pub(super) kind: &'a Kind,
     pub(super) namespace: Option<&'a str>,
     pub(super) name: Option<&'a str>,
+    /// The namespace and the name, if there is an object.
+    pub(super) key: Option<&'a ObjectKey>,
+    /// The name that a new object has in its body.
+    pub(super) new_name: Option<&'a str>,
     pub(super) subresource: Option<&'a str>,
     pub(super) query: Vec<(&'static str, String)>,
     pub(super) accept: Option<&'static str>,
@@ -78,6 +82,8 @@ impl<'a> Call<'a> {
             kind,
             namespace: None,
             name: None,
+            key: None,
+            new_name: None,
             subresource: None,
             query: Vec::new(),
             accept: None,
@@ -90,18 +96,16 @@ impl<'a> Call<'a> {
     pub(super) fn object(mut self, key: &'a ObjectKey) -> Self {
         self.namespace = key.namespace();
         self.name = Some(key.name());
+        self.key = Some(key);
         self
     }
 
-    pub(super) fn what(&self) -> String {
-        self.what_of(self.name)
-    }
-
-    /// What it is about, if that has this name.
-    pub(super) fn what_of(&self, name: Option<&str>) -> String {
+    /// What it is about.
+    fn what(&self) -> String {
         let Call {
             kind,
             namespace,
+            name,
             subresource,
             ..
         } = self;

@@ -1,24 +1,23 @@
 //! Requests of the client as records of a trace.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::request::Call;
 use super::{Client, Error};
-use crate::object::{Kind, ObjectKey, Record};
-use crate::trace::{self, ApiCall, TraceEvent};
+use crate::object::{ObjectKey, Record};
+use crate::trace::{self, CallTarget, CalledObjects, RawCall, RawEvent, WriteAnswer};
 
 /// A request that is under way, and what is recorded of it once it is answered.
 pub(super) struct TracedCall {
-    kind: Kind,
     began: Instant,
     /// What the cache had when it was sent.
     before: Option<Arc<Record>>,
-    recorded: ApiCall,
+    recorded: RawCall,
 }
 
 impl TracedCall {
@@ -27,45 +26,46 @@ impl TracedCall {
         if !client.trace.is_on() {
             return None;
         }
-        let key = call.name.map(|name| ObjectKey::new(call.namespace, name));
-        let before = key.and_then(|key| client.cached(call.kind, &key));
+        let informer = client.shared.cache.informer(call.kind);
+        let store = informer.as_ref().map(|informer| informer.store());
+        let before = store.and_then(|store| store.get(call.key?.as_str()));
+        let kind = store.map_or_else(|| Arc::new(call.kind.clone()), |store| Arc::clone(store.shared_kind()));
         Some(TracedCall {
-            kind: call.kind.clone(),
             began: Instant::now(),
-            recorded: ApiCall {
+            recorded: RawCall {
                 verb: call.verb.into(),
-                target: target(call),
+                target: CallTarget::Of {
+                    kind,
+                    subresource: call.subresource.map(Into::into),
+                    objects: objects(call),
+                },
                 dry_run: client.options.dry_run,
                 sent: trace::sent(call.kind, &call.body),
                 code: None,
                 error: None,
                 cached: before.as_ref().and_then(|record| record.revision()),
-                revision: None,
-                changes: Vec::new(),
-                took: std::time::Duration::ZERO,
+                answer: WriteAnswer::None,
+                took: Duration::ZERO,
             },
             before,
         })
     }
 
-    pub(super) fn end(mut self, client: &Client, answer: &Result<(StatusCode, Bytes), Error>) {
-        let recorded = &mut self.recorded;
-        recorded.took = self.began.elapsed();
+    pub(super) fn end(self, client: &Client, answer: &Result<(StatusCode, Bytes), Error>) {
+        client
+            .trace
+            .record_timed(|now| RawEvent::Called(Arc::new(self.answered(client, answer, now))));
+    }
+
+    fn answered(self, client: &Client, answer: &Result<(StatusCode, Bytes), Error>, now: Instant) -> RawCall {
+        let mut recorded = self.recorded;
+        recorded.took = now.duration_since(self.began);
         match answer {
             Ok((code, body)) => {
                 recorded.code = Some(code.as_u16());
                 if recorded.is_write() {
-                    let after = serde_json::from_slice::<Value>(body).unwrap_or_default();
-                    let revision = after["metadata"]["resourceVersion"].as_str();
-                    recorded.revision = revision.and_then(|text| text.parse().ok());
-                    // A subresource may answer with another kind, such as a token, which is no form of the object.
-                    if recorded.revision != recorded.cached
-                        && after["kind"] == self.kind.kind()
-                        && let Some(before) = &self.before
-                        && let Ok(before) = serde_json::from_slice::<Value>(before.json())
-                    {
-                        recorded.changes = trace::changes(&self.kind, &before, &after);
-                    }
+                    let has_room = |bytes| client.trace.has_room_for(bytes);
+                    recorded.answer = WriteAnswer::of(&recorded.target, self.before, body, has_room);
                 }
             }
             Err(Error::Api { status, .. }) => {
@@ -74,23 +74,16 @@ impl TracedCall {
             }
             Err(error) => recorded.error = Some(error.to_string()),
         }
-        client.trace.record(|| TraceEvent::Called(self.recorded));
+        recorded
     }
 }
 
-/// What a request is about. One that creates has the name in its body alone.
-fn target(call: &Call<'_>) -> String {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        metadata: Metadata,
+/// Which objects a request is about. One that creates has the name in its body alone.
+fn objects(call: &Call<'_>) -> CalledObjects {
+    match (call.key, call.namespace, call.new_name) {
+        (Some(key), ..) => CalledObjects::One(key.clone()),
+        (None, namespace, Some(name)) => CalledObjects::One(ObjectKey::new(namespace, name)),
+        (None, Some(namespace), None) => CalledObjects::Namespace(namespace.into()),
+        (None, None, None) => CalledObjects::All,
     }
-    #[derive(serde::Deserialize)]
-    struct Metadata {
-        name: String,
-    }
-    if call.verb != "create" || call.name.is_some() {
-        return call.what();
-    }
-    let named = serde_json::from_slice::<Named>(&call.body).ok();
-    call.what_of(named.as_ref().map(|named| named.metadata.name.as_str()))
 }

@@ -65,6 +65,7 @@ impl<K: Serialize + DeserializeOwned> Objects<K> {
         let metadata = &body["metadata"];
         let mut call = Call::new("create", Method::POST, &self.kind);
         call.namespace = metadata["namespace"].as_str();
+        call.new_name = metadata["name"].as_str();
         call.query = self.client.write_query(true);
         call.body = body.to_string().into_bytes();
         let (_, answer) = self.client.send(call).await?;
@@ -154,7 +155,7 @@ impl<K: Serialize + DeserializeOwned + Clone + Send + Sync + 'static> Objects<K>
         let Some(present) = informer.store().get(slot.key.as_str()) else {
             return Ok(None);
         };
-        self.trace_read(&slot.key, Some(&present));
+        self.trace_read(informer.store(), &slot.key, Some(&present));
         if self.client.shared.applied.is_unchanged(slot, wanted, &present) {
             // Who applies the same again and again mostly does not look at it: a copy costs less than decoding it.
             return Ok(Some(informer.store().view::<K>(&present)?.into_owned()));

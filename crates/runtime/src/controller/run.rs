@@ -25,7 +25,7 @@ use crate::object::Kind;
 use crate::queue::{Add, Job, LOW_PRIORITY, When, WorkQueue};
 use crate::random::Random;
 use crate::stop::Stop;
-use crate::trace::{Cause, ObjectChange, Outcome, Trace, TraceEvent, in_reconcile};
+use crate::trace::{Outcome, RawCause, RawChange, RawEvent, Trace, in_reconcile};
 
 /// What a controller runs in.
 #[derive(Clone, Debug)]
@@ -192,6 +192,7 @@ impl Controller {
             };
             let feed = StoreHandler {
                 watch: watch.clone(),
+                watched: Arc::clone(informer.store().shared_kind()),
                 controller: self.clone(),
                 kind: self.kind.clone(),
                 queue: queue.clone(),
@@ -218,6 +219,8 @@ impl Controller {
 /// A handler of a store's events that adds requests to the controller's queue.
 struct StoreHandler {
     watch: Watch,
+    /// The kind that is watched.
+    watched: Arc<Kind>,
     controller: Controller,
     kind: Kind,
     queue: WorkQueue<Request>,
@@ -257,11 +260,10 @@ impl StoreHandler {
         let priority = if event.is_background() { LOW_PRIORITY } else { 0 };
         for request in requests {
             // Recorded before the request is queued; otherwise its reconcile might begin first.
-            self.trace.record(|| TraceEvent::Queued {
+            self.trace.record(|| RawEvent::Queued {
                 controller: Arc::clone(&self.name),
                 key: request.key().clone(),
-                cause: Cause::Object(ObjectChange::of(&self.watch.kind, event)),
-                after: None,
+                cause: RawCause::Object(RawChange::of(&self.watched, event)),
             });
             self.queue.add_with(
                 request,
@@ -313,7 +315,7 @@ impl Worker {
     async fn reconcile(&self, job: &Job<Request>) {
         let began = Instant::now();
         self.stats.began();
-        self.trace.record(|| TraceEvent::Began {
+        self.trace.record_at(began, || RawEvent::Began {
             controller: Arc::clone(&self.controller),
             key: job.key().key().clone(),
             waited: job.waited(),
@@ -330,14 +332,15 @@ impl Worker {
         if let Some(times) = &self.times {
             times.worked.observe_duration(began.elapsed());
         }
-        let error = result.as_ref().err().map(ToString::to_string);
+        let error = result.as_ref().err().filter(|_| self.trace.is_on());
+        let error = error.map(|error| error.to_string().into());
         let outcome = self.conclude(job, result);
-        self.trace.record(|| TraceEvent::Ended {
+        self.trace.record_timed(|now| RawEvent::Ended {
             controller: Arc::clone(&self.controller),
             key: job.key().key().clone(),
             outcome,
             error,
-            took: began.elapsed(),
+            took: now.duration_since(began),
         });
         ended.with(outcome);
     }
@@ -366,13 +369,15 @@ impl Worker {
     fn conclude(&self, job: &Job<Request>, result: Result<Action, Failure>) -> Outcome {
         let (request, queue, priority) = (job.key(), job.queue(), job.priority());
         let again = |when, outcome| {
-            self.trace.record(|| TraceEvent::Queued {
+            self.trace.record(|| RawEvent::Queued {
                 controller: Arc::clone(&self.controller),
                 key: request.key().clone(),
-                cause: Cause::Again(outcome),
-                after: match when {
-                    When::After(delay) => Some(delay),
-                    _ => None,
+                cause: RawCause::Again {
+                    outcome,
+                    after: match when {
+                        When::After(delay) => Some(delay),
+                        _ => None,
+                    },
                 },
             });
             queue.add_with(request.clone(), Add { priority, when });

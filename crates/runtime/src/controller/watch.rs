@@ -14,7 +14,7 @@ use crate::cache::Event;
 use crate::client::Client;
 use crate::object::{Kind, Object, View};
 use crate::queue::{Add, When, WorkQueue};
-use crate::trace::{Cause, Trace, TraceEvent};
+use crate::trace::{RawCause, RawEvent, Trace};
 
 /// One kind whose objects wake a reconciler.
 ///
@@ -147,13 +147,14 @@ impl Trigger {
     /// Reconcile this object with a priority, or later.
     pub fn wake_with(&self, request: impl Into<Request>, add: Add) {
         let request = request.into();
-        self.trace.record(|| TraceEvent::Queued {
+        self.trace.record(|| RawEvent::Queued {
             controller: Arc::clone(&self.controller),
             key: request.key().clone(),
-            cause: Cause::Source,
-            after: match add.when {
-                When::After(delay) => Some(delay),
-                _ => None,
+            cause: RawCause::Source {
+                after: match add.when {
+                    When::After(delay) => Some(delay),
+                    _ => None,
+                },
             },
         });
         self.queue.add_with(request, add);

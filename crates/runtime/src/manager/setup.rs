@@ -1,5 +1,7 @@
 //! What the groups of a manager are made of; nothing runs yet.
 
+use std::sync::Arc;
+
 use super::debug::ControllerView;
 use super::http_servers::HttpServers;
 use super::runnable::AnyRunnable;
@@ -14,7 +16,7 @@ use crate::informer::Cache;
 use crate::lease::{Election, identity};
 use crate::metrics::{QueueTimes, Registry, RuntimeMetrics};
 use crate::random::Random;
-use crate::trace::{ObjectChange, Trace, TraceEvent, traced};
+use crate::trace::{RawChange, RawEvent, Trace, traced};
 
 pub(super) struct Setup {
     pub(super) serving: HttpServers,
@@ -141,9 +143,9 @@ fn trace_events(cache: &Cache, trace: &Trace) -> Vec<Registration> {
     let informers = cache.informers();
     informers
         .map(|informer| {
-            let (kind, trace) = (informer.store().kind().clone(), trace.clone());
+            let (kind, trace) = (Arc::clone(informer.store().shared_kind()), trace.clone());
             informer.add_handler(move |event: &Event| {
-                trace.record(|| TraceEvent::Observed(ObjectChange::of(&kind, event)));
+                trace.record(|| RawEvent::Observed(RawChange::of(&kind, event)));
             })
         })
         .collect()

@@ -150,14 +150,14 @@ mod tests {
 
     use super::*;
     use crate::stop::Stopper;
-    use crate::trace::{LogLevel, LogLine, TraceEvent};
+    use crate::trace::{LogLevel, RawEvent, RawLine};
 
     fn say(trace: &Trace, message: &str) {
         trace.record(|| {
-            TraceEvent::Logged(LogLine {
+            RawEvent::Logged(RawLine {
                 level: LogLevel::Info,
-                target: "test".into(),
-                message: message.to_owned(),
+                target: "test",
+                message: message.into(),
             })
         });
     }

@@ -38,7 +38,7 @@ impl FieldChange {
         changes
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of::<FieldChange>() + self.path.len() + self.before.len() + self.after.len()
     }
 }

@@ -19,11 +19,12 @@ pub struct Follower {
 
 impl Follower {
     pub(super) fn new(trace: Trace) -> Self {
-        let next = trace.grown().map_or(0, |grown| *grown.borrow());
+        let next = trace.count();
         Self::starting_at(trace, next)
     }
 
     pub(super) fn starting_at(trace: Trace, next: u64) -> Self {
+        // Before the first look into the trace, so that what is recorded after it wakes this.
         let grown = trace.grown();
         Follower {
             trace,

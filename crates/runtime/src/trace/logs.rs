@@ -4,17 +4,19 @@ use std::fmt::{self, Write as _};
 use std::sync::OnceLock;
 
 use tracing::field::{Field, Visit};
-use tracing::subscriber::NoSubscriber;
-use tracing::{Dispatch, Event, Level, Subscriber};
-use tracing_subscriber::Registry;
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{Interest, NoSubscriber};
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Layer};
 
-use super::record::{LogLevel, LogLine, TraceEvent};
+use super::raw::{RawEvent, RawLine};
+use super::record::LogLevel;
 use super::scope;
 
 /// Lines of these modules say what the trace has already, or what happens below it.
 const LEFT_OUT: [&str; 8] = [
-    "kubewright_runtime",
+    env!("CARGO_CRATE_NAME"),
     "hyper",
     "hyper_util",
     "h2",
@@ -47,30 +49,37 @@ impl LogLayer {
 
 impl<S: Subscriber> Layer<S> for LogLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let metadata = event.metadata();
-        let module = metadata.target().split("::").next().unwrap_or_default();
-        let level = match *metadata.level() {
-            Level::ERROR => LogLevel::Error,
-            Level::WARN => LogLevel::Warn,
-            Level::INFO => LogLevel::Info,
-            Level::DEBUG => LogLevel::Debug,
-            Level::TRACE => return,
-        };
-        if LEFT_OUT.contains(&module) {
-            return;
+        if is_recorded(event.metadata()) {
+            record(event);
         }
-        scope::with(|scope| {
-            scope.trace.record(|| {
-                let mut words = Words::default();
-                event.record(&mut words);
-                TraceEvent::Logged(LogLine {
-                    level,
-                    target: metadata.target().into(),
-                    message: words.text(),
-                })
-            });
-        });
     }
+}
+
+/// Whether lines of this origin are recorded. Everything else need not be made for this layer.
+pub(crate) fn is_recorded(metadata: &Metadata<'_>) -> bool {
+    let module = metadata.target().split("::").next().unwrap_or_default();
+    metadata.is_event() && *metadata.level() <= Level::DEBUG && !LEFT_OUT.contains(&module)
+}
+
+fn record(event: &Event<'_>) {
+    let metadata = event.metadata();
+    let level = match *metadata.level() {
+        Level::ERROR => LogLevel::Error,
+        Level::WARN => LogLevel::Warn,
+        Level::INFO => LogLevel::Info,
+        Level::DEBUG | Level::TRACE => LogLevel::Debug,
+    };
+    scope::with(|scope| {
+        scope.trace.record(|| {
+            let mut words = Words::default();
+            event.record(&mut words);
+            RawEvent::Logged(RawLine {
+                level,
+                target: metadata.target(),
+                message: words.text().into(),
+            })
+        });
+    });
 }
 
 /// Whether lines that are logged here go nowhere.
@@ -78,13 +87,49 @@ pub(super) fn nobody_listens() -> bool {
     tracing::dispatcher::get_default(|dispatch| dispatch.is::<NoSubscriber>() || dispatch.is::<Recorder>())
 }
 
-type Recorder = tracing_subscriber::layer::Layered<LogLayer, Registry>;
+/// A subscriber that only records. Whatever is not recorded is switched off where it stands: libraries log much more on the way of a
+/// request than a reconciler does.
+struct Recorder;
 
-/// A subscriber that only records. There is one for all, since it finds the trace by the reconcile.
+impl Subscriber for Recorder {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if is_recorded(metadata) {
+            Interest::always()
+        } else {
+            Interest::never()
+        }
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        is_recorded(metadata)
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::DEBUG)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        record(event);
+    }
+
+    /// Never called, since no span is enabled.
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// There is one for all, since it finds the trace by the reconcile.
 pub(super) fn recorder() -> Dispatch {
     static RECORDER: OnceLock<Dispatch> = OnceLock::new();
-    let make = || Dispatch::new(Registry::default().with(LogLayer::new()));
-    RECORDER.get_or_init(make).clone()
+    RECORDER.get_or_init(|| Dispatch::new(Recorder)).clone()
 }
 
 /// The message of a line and its fields.

@@ -5,23 +5,29 @@
 //! read, asked of the API server and logged, how they ended, and the calls of webhooks. What belongs to a reconcile carries its
 //! [`ReconcileId`]; what a reconciler hands to a task of its own making does not, and is shown as unattributed.
 //!
-//! A trace keeps as many bytes as it was given and forgets the oldest records. The contents of Secrets and tokens never enter it.
+//! A trace keeps as many bytes as it was given and forgets the oldest records. What happens is kept as handles and copies of bytes; text
+//! and the comparison of objects are made when somebody reads. The contents of Secrets and tokens never enter it, in either form.
 
+mod call;
 mod change;
 #[cfg(feature = "otlp")]
 mod context;
 mod follow;
 #[cfg(feature = "log")]
 mod logs;
+mod raw;
 mod record;
 mod redact;
 mod requests;
 mod ring;
 mod scope;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -32,19 +38,28 @@ pub use change::FieldChange;
 pub use follow::Follower;
 #[cfg(feature = "log")]
 pub use logs::LogLayer;
+#[cfg(feature = "log")]
+pub(crate) use logs::is_recorded;
 pub use record::{
     ApiCall, CacheRead, Cause, Change, Found, LogLevel, LogLine, ObjectChange, Outcome, ReadTarget, TraceEvent,
     TraceRecord, WebhookCall,
 };
 pub use scope::ReconcileId;
 
+pub(crate) use call::{CallTarget, CalledObjects, RawCall, WriteAnswer};
 #[cfg(feature = "otlp")]
 pub(crate) use context::TraceContext;
-pub(crate) use redact::{changes, is_confidential, redact_words, sent};
+#[cfg(test)]
+pub(crate) use raw::RawLine;
+pub(crate) use raw::{RawCause, RawChange, RawEvent, RawRead, RawTarget, RawWebhook};
+pub(crate) use redact::{Sent, changes, is_confidential, redact_words, sent};
 pub(crate) use requests::{TracedByClient, traced};
 pub(crate) use scope::{in_reconcile, with_context};
 
-use ring::{Place, Ring};
+use ring::{Entry, Place, Ring};
+
+/// What takes more than this part of a trace as it is, is made into text at once: it would displace too much else.
+const LARGEST_PART: usize = 64;
 
 /// A bounded record of what happens in an operator. Cloning shares it.
 ///
@@ -80,7 +95,11 @@ pub struct Trace(Option<Arc<Shared>>);
 struct Shared {
     began: Instant,
     ring: Mutex<Ring>,
-    /// The sequence number that the next record gets.
+    /// At most so many bytes are kept.
+    limit: usize,
+    /// How many reconciles began.
+    reconciles: AtomicU64,
+    /// The sequence number of the next record, as far as anybody waits for it.
     next: watch::Sender<u64>,
     /// Tells the newest revision of the server.
     server: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
@@ -110,6 +129,8 @@ impl Trace {
         Trace(Some(Arc::new(Shared {
             began: Instant::now(),
             ring: Mutex::new(Ring::new(bytes)),
+            limit: bytes,
+            reconciles: AtomicU64::new(0),
             next: watch::Sender::new(0),
             server,
             #[cfg(feature = "otlp")]
@@ -159,9 +180,14 @@ impl Trace {
 
     /// At most so many records from a sequence number on, and how many of those that were asked for are forgotten.
     pub(crate) fn since(&self, sequence: u64, most: usize) -> (Vec<Arc<TraceRecord>>, u64) {
-        self.0
-            .as_ref()
-            .map_or_else(Default::default, |shared| shared.ring.lock().since(sequence, most))
+        let Some(shared) = &self.0 else {
+            return (Vec::new(), 0);
+        };
+        let (entries, first, missed) = shared.ring.lock().since(sequence, most);
+        // The operator goes on recording while this makes text of what it recorded.
+        let records = entries.iter().zip(first..);
+        let records = records.map(|(entry, sequence)| Arc::new(entry.record(sequence)));
+        (records.collect(), missed)
     }
 
     /// Changes with every record; `None` if it is off.
@@ -171,10 +197,30 @@ impl Trace {
 
     /// Records something that belongs to the reconcile in which this is called, if it is called in one. The event is made only if
     /// the trace is on.
-    pub(crate) fn record(&self, event: impl FnOnce() -> TraceEvent) {
+    pub(crate) fn record(&self, event: impl FnOnce() -> RawEvent) {
+        self.record_timed(|_| event());
+    }
+
+    /// As [`record`](Self::record), of an event that needs the time: asking for it costs as much as recording.
+    pub(crate) fn record_timed(&self, event: impl FnOnce(Instant) -> RawEvent) {
         if let Some(shared) = &self.0 {
-            shared.push(scope::current(), event());
+            let now = Instant::now();
+            shared.push(now, event(now));
         }
+    }
+
+    /// As [`record`](Self::record), for who knows what time it is.
+    pub(crate) fn record_at(&self, now: Instant, event: impl FnOnce() -> RawEvent) {
+        if let Some(shared) = &self.0 {
+            shared.push(now, event());
+        }
+    }
+
+    /// Whether so many bytes are a small part of what may be kept, so that they may stay as they are until somebody reads them.
+    pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
+        self.0
+            .as_ref()
+            .is_some_and(|shared| bytes <= shared.limit / LARGEST_PART)
     }
 
     /// What the ids of its spans are made of. From now on requests of reconciles carry them.
@@ -188,17 +234,23 @@ impl Trace {
 
     /// The id of the next reconcile.
     pub(crate) fn next_reconcile(&self) -> Option<ReconcileId> {
-        self.0.as_ref().map(|shared| shared.ring.lock().next_reconcile())
+        let shared = self.0.as_ref()?;
+        Some(ReconcileId(shared.reconciles.fetch_add(1, Ordering::Relaxed) + 1))
     }
 }
 
 impl Shared {
-    fn push(&self, reconcile: Option<ReconcileId>, event: TraceEvent) {
+    fn push(&self, now: Instant, event: RawEvent) {
         let place = Place {
-            reconcile,
+            reconcile: scope::current(),
             server: self.server.as_ref().map(|revision| revision()),
         };
-        let next = self.ring.lock().push(self.began.elapsed(), place, event);
+        let entry = Entry::new(now.duration_since(self.began), place, event);
+        let next = self.ring.lock().push(entry);
+        // Who begins to wait now looks into the ring before, and finds it there.
+        if self.next.receiver_count() == 0 {
+            return;
+        }
         // Two threads may come here out of order; the number only wakes readers.
         self.next.send_if_modified(|known| {
             let grows = next > *known;

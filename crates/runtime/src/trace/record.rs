@@ -111,19 +111,6 @@ pub struct ObjectChange {
     pub change: Change,
 }
 
-impl ObjectChange {
-    pub(crate) fn of(kind: &Kind, event: &Event) -> Self {
-        let object = event.object();
-        ObjectChange {
-            kind: kind.clone(),
-            key: event.key().clone(),
-            uid: (&*object.uid()).into(),
-            revision: object.revision(),
-            change: Change::from(event),
-        }
-    }
-}
-
 /// What asked for a reconcile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -278,13 +265,17 @@ pub struct ApiCall {
 impl ApiCall {
     /// Whether it asked for a change.
     pub fn is_write(&self) -> bool {
-        !self.dry_run && !matches!(&*self.verb, "get" | "list" | "watch")
+        is_write(&self.verb, self.dry_run)
     }
 
     /// Whether it was a write after which the object was as before.
     pub fn changed_nothing(&self) -> bool {
         self.is_write() && self.error.is_none() && self.revision.is_some() && self.revision == self.cached
     }
+}
+
+pub(super) fn is_write(verb: &str, dry_run: bool) -> bool {
+    !dry_run && !matches!(verb, "get" | "list" | "watch")
 }
 
 /// `patch Deployment.apps shop/web: 200, unchanged`
@@ -378,59 +369,4 @@ pub struct WebhookCall {
     /// How long it took.
     #[serde(with = "wire::seconds")]
     pub took: Duration,
-}
-
-impl TraceRecord {
-    /// How many bytes it takes, near enough: what strings and lists hold, and what every record has.
-    pub(super) fn bytes(&self) -> usize {
-        // A record, the two counts of its `Arc`, and its place in the ring.
-        const FIXED: usize = size_of::<TraceRecord>() + 3 * size_of::<usize>();
-        let held = match &self.event {
-            TraceEvent::Observed(change) => change.bytes(),
-            TraceEvent::Queued { key, cause, .. } => {
-                let caused = match cause {
-                    Cause::Object(change) => change.bytes(),
-                    _ => 0,
-                };
-                key.as_str().len() + caused
-            }
-            TraceEvent::Began { key, .. } => key.as_str().len(),
-            TraceEvent::Read(read) => match &read.target {
-                ReadTarget::Key(key) => key.as_str().len(),
-                ReadTarget::List { namespace, selector } => namespace.as_ref().map_or(0, String::len) + selector.len(),
-            },
-            TraceEvent::Called(call) => {
-                let texts = [call.sent.as_deref(), call.error.as_deref()];
-                let texts: usize = texts.into_iter().flatten().map(str::len).sum();
-                call.verb.len() + call.target.len() + texts + call.changes.iter().map(FieldChange::bytes).sum::<usize>()
-            }
-            TraceEvent::Logged(line) => line.target.len() + line.message.len(),
-            TraceEvent::Ended { key, error, .. } => key.as_str().len() + error.as_ref().map_or(0, String::len),
-            TraceEvent::Webhook(call) => call.bytes(),
-        };
-        FIXED + held
-    }
-}
-
-impl ObjectChange {
-    fn bytes(&self) -> usize {
-        self.key.as_str().len() + self.uid.len()
-    }
-}
-
-impl WebhookCall {
-    fn bytes(&self) -> usize {
-        let texts = [
-            &self.operation,
-            &self.kind,
-            &self.subresource,
-            &self.object,
-            &self.user,
-            &self.message,
-        ];
-        let warnings = self.warnings.iter().map(|warning| size_of::<String>() + warning.len());
-        let texts = texts.into_iter().map(String::len).chain(warnings).sum::<usize>();
-        let sent = self.sent.as_ref().map_or(0, String::len);
-        self.path.len() + texts + sent + self.changes.iter().map(FieldChange::bytes).sum::<usize>()
-    }
 }

@@ -1,5 +1,8 @@
 //! What must not enter a trace: the contents of Secrets, and tokens. They are left out when something is recorded, not when it is shown.
 
+use std::fmt;
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -13,16 +16,52 @@ const MOST_SENT: usize = 4096;
 /// What stands for something that is left out.
 const REDACTED: &str = "(redacted)";
 
-/// A body as it is recorded. Only what is known to be harmless is: a patch of a Secret that is no object is left out whole.
-pub(crate) fn sent(kind: &Kind, body: &[u8]) -> Option<String> {
+/// What was sent, or the beginning of it. Only what is known to be harmless.
+#[derive(Clone)]
+pub(crate) struct Sent {
+    beginning: Arc<[u8]>,
+    /// How many bytes all of it has.
+    whole: usize,
+}
+
+impl Sent {
+    fn of(body: &[u8]) -> Self {
+        Sent {
+            beginning: body[..body.len().min(MOST_SENT)].into(),
+            whole: body.len(),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.beginning.len()
+    }
+
+    /// What was sent as text; one that is cut says so.
+    pub(crate) fn text(&self) -> String {
+        if self.whole == self.beginning.len() {
+            return String::from_utf8_lossy(&self.beginning).into_owned();
+        }
+        let whole_characters = self.beginning.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        format!("{whole_characters}… ({} bytes)", self.whole)
+    }
+}
+
+impl fmt::Debug for Sent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text(), f)
+    }
+}
+
+/// A body as it is recorded: of a confidential kind without values. A patch of a Secret that is no object is left out whole.
+pub(crate) fn sent(kind: &Kind, body: &[u8]) -> Option<Sent> {
     if body.is_empty() {
         return None;
     }
     if !is_confidential(kind) {
-        return Some(cut(&String::from_utf8_lossy(body)));
+        return Some(Sent::of(body));
     }
     let Ok(Value::Object(mut object)) = serde_json::from_slice(body) else {
-        return Some(REDACTED.to_owned());
+        return Some(Sent::of(REDACTED.as_bytes()));
     };
     for member in ["data", "stringData", "spec", "status"] {
         if let Some(value) = object.get_mut(member) {
@@ -35,7 +74,7 @@ pub(crate) fn sent(kind: &Kind, body: &[u8]) -> Option<String> {
     {
         redact(annotations);
     }
-    Some(cut(&Value::Object(object).to_string()))
+    Some(Sent::of(Value::Object(object).to_string().as_bytes()))
 }
 
 /// The fields that changed. Of Secrets and tokens it is said which, not from what to what.
@@ -102,14 +141,6 @@ fn redact(value: &mut Value) {
     }
 }
 
-fn cut(text: &str) -> String {
-    if text.len() <= MOST_SENT {
-        return text.to_owned();
-    }
-    let end = (0..=MOST_SENT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    format!("{}… ({} bytes)", &text[..end], text.len())
-}
-
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::authentication::v1::TokenReview;
@@ -125,13 +156,13 @@ mod tests {
             "metadata": { "name": "door", "annotations": { "kubectl.kubernetes.io/last-applied-configuration": "sesame" } },
             "data": { "key": "sesame" }, "stringData": { "other": "sesame" },
         });
-        let recorded = sent(&secret, body.to_string().as_bytes()).unwrap();
+        let recorded = sent(&secret, body.to_string().as_bytes()).unwrap().text();
         assert!(
             !recorded.contains("sesame") && recorded.contains("door") && recorded.contains("\"key\""),
             "{recorded}"
         );
         let patch = json!([{ "op": "replace", "path": "/data/key", "value": "sesame" }]);
-        assert_eq!(sent(&secret, patch.to_string().as_bytes()).unwrap(), REDACTED);
+        assert_eq!(sent(&secret, patch.to_string().as_bytes()).unwrap().text(), REDACTED);
         let changed = changes(
             &secret,
             &json!({ "data": { "key": "sesame" }, "metadata": { "labels": { "a": "1" } } }),
@@ -150,7 +181,7 @@ mod tests {
     #[test]
     fn tokens_that_are_asked_about_are_left_out() {
         let body = json!({ "kind": "TokenReview", "spec": { "token": "sesame" } }).to_string();
-        let recorded = sent(&Kind::of::<TokenReview>(), body.as_bytes()).unwrap();
+        let recorded = sent(&Kind::of::<TokenReview>(), body.as_bytes()).unwrap().text();
         assert!(!recorded.contains("sesame"), "{recorded}");
     }
 
@@ -175,10 +206,10 @@ mod tests {
     #[test]
     fn other_bodies_are_kept_up_to_a_length() {
         let kind = Kind::of::<ConfigMap>();
-        assert_eq!(sent(&kind, b"{\"a\":1}").unwrap(), "{\"a\":1}");
-        assert_eq!(sent(&kind, b""), None);
+        assert_eq!(sent(&kind, b"{\"a\":1}").unwrap().text(), "{\"a\":1}");
+        assert!(sent(&kind, b"").is_none());
         let long = "ü".repeat(MOST_SENT);
-        let recorded = sent(&kind, long.as_bytes()).unwrap();
+        let recorded = sent(&kind, long.as_bytes()).unwrap().text();
         assert!(
             recorded.len() < MOST_SENT + 32 && recorded.ends_with("(8192 bytes)"),
             "{recorded}"

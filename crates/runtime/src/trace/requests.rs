@@ -1,13 +1,16 @@
 //! Requests that a reconciler sends past the client, through [`Client::kube`](crate::client::Client::kube).
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use kube::client::Body;
 use tokio::time::Instant;
 
 use super::Trace;
-use super::record::{ApiCall, TraceEvent};
+use super::call::{CallTarget, RawCall, WriteAnswer};
+use super::raw::RawEvent;
 
 /// Marks a request that the client records itself, with more than its path.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +31,13 @@ pub(crate) fn traced(client: kube::Client, trace: &Trace) -> kube::Client {
                 return client.send(request).await;
             }
             let request = super::with_context(request);
-            let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+            let (method, path) = (request.method().clone(), Arc::from(request.uri().path()));
             let began = Instant::now();
             let answer = client.send(request).await;
-            trace.record(|| TraceEvent::Called(called(method.as_str(), path, &answer, began.elapsed())));
+            trace.record_timed(|now| {
+                let call = called(&method, path, &answer, now.duration_since(began));
+                RawEvent::Called(Arc::new(call))
+            });
             answer
         }
     });
@@ -39,11 +45,11 @@ pub(crate) fn traced(client: kube::Client, trace: &Trace) -> kube::Client {
 }
 
 fn called<E: std::fmt::Display>(
-    method: &str,
-    path: String,
+    method: &Method,
+    path: Arc<str>,
     answer: &Result<Response<Body>, E>,
     took: Duration,
-) -> ApiCall {
+) -> RawCall {
     let (code, error) = match answer {
         Ok(response) => {
             let status = response.status();
@@ -53,16 +59,32 @@ fn called<E: std::fmt::Display>(
         }
         Err(error) => (None, Some(error.to_string())),
     };
-    ApiCall {
-        verb: method.to_lowercase().into(),
-        target: path,
+    RawCall {
+        verb: lowercase(method),
+        target: CallTarget::Path(path),
         dry_run: false,
         sent: None,
         code,
         error,
         cached: None,
-        revision: None,
-        changes: Vec::new(),
+        answer: WriteAnswer::None,
         took,
     }
+}
+
+/// The name of a method.
+fn lowercase(method: &Method) -> Cow<'static, str> {
+    let name = match *method {
+        Method::GET => "get",
+        Method::POST => "post",
+        Method::PUT => "put",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        Method::HEAD => "head",
+        Method::OPTIONS => "options",
+        Method::TRACE => "trace",
+        Method::CONNECT => "connect",
+        _ => return method.as_str().to_lowercase().into(),
+    };
+    name.into()
 }

@@ -50,6 +50,21 @@ pub enum PatchOperation {
     },
 }
 
+/// What a value holds outside of itself.
+fn value_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(|item| size_of::<Value>() + value_bytes(item)).sum(),
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| {
+                size_of::<String>() + name.len() + size_of::<Value>() + value_bytes(value)
+            };
+            members.iter().map(member).sum()
+        }
+    }
+}
+
 impl PatchOperation {
     /// Adds a field, replaces it if there is one, or inserts an item into a list.
     pub fn add(path: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -82,6 +97,18 @@ impl PatchOperation {
             | PatchOperation::Copy { path, .. }
             | PatchOperation::Test { path, .. } => path,
         }
+    }
+
+    /// How many bytes it holds, near enough.
+    pub(super) fn bytes(&self) -> usize {
+        let held = match self {
+            PatchOperation::Add { value, .. }
+            | PatchOperation::Replace { value, .. }
+            | PatchOperation::Test { value, .. } => value_bytes(value),
+            PatchOperation::Move { from, .. } | PatchOperation::Copy { from, .. } => from.len(),
+            PatchOperation::Remove { .. } => 0,
+        };
+        size_of::<PatchOperation>() + self.path().len() + held
     }
 
     /// A field's name as a part of a path.

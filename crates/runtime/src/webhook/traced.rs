@@ -1,106 +1,178 @@
 //! Calls of webhooks as records of a trace.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::Bytes;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::patch::apply;
+use super::patch::{PatchOperation, apply};
 use super::request::AdmissionRequest;
 use super::response::AdmissionResponse;
 use super::review::Review;
 use crate::object::Kind;
-use crate::trace::{self, Trace, TraceEvent, WebhookCall};
+use crate::trace::{self, RawEvent, RawWebhook, Sent, Trace, WebhookCall};
 
-/// A call that is under way, and what is recorded of it once it is answered.
+/// A call that is under way.
 pub(super) struct TracedCall {
     began: Instant,
-    kind: Kind,
-    /// The review as it was sent. It is read again if the answer changes the object, which most do not.
+    path: Arc<str>,
     body: Bytes,
-    recorded: WebhookCall,
+    is_confidential: bool,
 }
 
 impl TracedCall {
     /// `None` if the trace is off.
     pub(super) fn begin(trace: &Trace, path: &str, body: &Bytes, request: &AdmissionRequest) -> Option<Self> {
-        if !trace.is_on() {
-            return None;
-        }
-        let object = match (request.namespace.as_str(), request.name.as_str()) {
-            ("", name) => name.to_owned(),
-            (namespace, name) => format!("{namespace}/{name}"),
+        trace.is_on().then(|| TracedCall {
+            began: Instant::now(),
+            path: path.into(),
+            body: body.clone(),
+            is_confidential: trace::is_confidential(&kind(request)),
+        })
+    }
+
+    pub(super) fn end(self, trace: &Trace, response: &AdmissionResponse) {
+        trace.record_timed(|now| {
+            let answered = Answered {
+                path: self.path,
+                allowed: response.allowed,
+                code: response.status.code,
+                message: response.status.message.clone(),
+                warnings: response.warnings.clone(),
+                patch: response.patch.clone(),
+                took: now.duration_since(self.began),
+            };
+            // What is confidential must not be kept as it is, and what is large would displace too much else.
+            let call = if self.is_confidential || !trace.has_room_for(self.body.len()) {
+                KeptCall::Read(answered.call(&self.body))
+            } else {
+                // Copied: a part of what the connection has read would keep all of that.
+                let body = self.body[..].into();
+                KeptCall::Raw { answered, body }
+            };
+            RawEvent::Webhook(Arc::new(call))
+        });
+    }
+}
+
+/// A call as a trace keeps it. See [`WebhookCall`].
+#[derive(Debug)]
+enum KeptCall {
+    /// The review as it was sent, which is read again when somebody reads the trace. Never of a confidential kind.
+    Raw { answered: Answered, body: Box<[u8]> },
+    /// What was read of it at once.
+    Read(WebhookCall),
+}
+
+/// What was answered.
+#[derive(Debug)]
+struct Answered {
+    path: Arc<str>,
+    allowed: bool,
+    code: u16,
+    message: String,
+    warnings: Vec<String>,
+    patch: Vec<PatchOperation>,
+    took: Duration,
+}
+
+impl RawWebhook for KeptCall {
+    fn bytes(&self) -> usize {
+        let held = match self {
+            KeptCall::Raw { answered, body } => {
+                let patch = answered.patch.iter().map(PatchOperation::bytes).sum::<usize>();
+                answered.path.len() + answered.message.len() + texts(&answered.warnings) + patch + body.len()
+            }
+            KeptCall::Read(call) => {
+                let words = [
+                    &call.operation,
+                    &call.kind,
+                    &call.subresource,
+                    &call.object,
+                    &call.user,
+                    &call.message,
+                ];
+                let words = words.into_iter().map(String::len).sum::<usize>();
+                let changes = call.changes.iter().map(trace::FieldChange::bytes).sum::<usize>();
+                let sent = call.sent.as_ref().map_or(0, String::len);
+                call.path.len() + words + texts(&call.warnings) + sent + changes
+            }
         };
-        let (of, resource) = (&request.kind, &request.resource.resource);
-        let kind = Kind::named(
-            &of.group,
-            &of.version,
-            &of.kind,
-            resource,
-            !request.namespace.is_empty(),
-        );
+        size_of::<KeptCall>() + 2 * size_of::<usize>() + held
+    }
+
+    fn call(&self) -> WebhookCall {
+        match self {
+            KeptCall::Raw { answered, body } => answered.call(body),
+            KeptCall::Read(call) => call.clone(),
+        }
+    }
+}
+
+fn texts(texts: &[String]) -> usize {
+    texts.iter().map(|text| size_of::<String>() + text.len()).sum()
+}
+
+impl Answered {
+    /// Reads the review again, which was read before, and applies the patch.
+    fn call(&self, body: &[u8]) -> WebhookCall {
+        let request = Review::read(body).map_or_else(|_| AdmissionRequest::default(), |review| review.request);
+        let kind = kind(&request);
         let about = if request.object.is_null() {
             &request.old_object
         } else {
             &request.object
         };
         let sent = (!about.is_null()).then(|| about.to_string());
-        Some(TracedCall {
-            began: Instant::now(),
-            body: body.clone(),
-            recorded: WebhookCall {
-                path: path.into(),
-                operation: request.operation.as_str().to_owned(),
-                kind: kind.to_string(),
-                subresource: request.sub_resource.clone(),
-                object,
-                user: request.user_info.username.clone(),
-                dry_run: request.dry_run,
-                sent: sent.and_then(|sent| trace::sent(&kind, sent.as_bytes())),
-                allowed: false,
-                code: 0,
-                message: String::new(),
-                warnings: Vec::new(),
-                patched: 0,
-                changes: Vec::new(),
-                took: std::time::Duration::ZERO,
-            },
-            kind,
-        })
-    }
-
-    pub(super) fn end(self, trace: &Trace, response: &AdmissionResponse) {
-        let TracedCall {
-            began,
-            kind,
-            body,
-            mut recorded,
-        } = self;
-        recorded.took = began.elapsed();
-        recorded.allowed = response.allowed;
-        recorded.code = response.status.code;
-        recorded.patched = response.patch.len();
-        recorded.message.clone_from(&response.status.message);
-        recorded.warnings.clone_from(&response.warnings);
-        let has_words = !recorded.message.is_empty() || !recorded.warnings.is_empty();
-        if (!response.patch.is_empty() || (has_words && trace::is_confidential(&kind)))
-            && let Ok(Review { request, .. }) = Review::read(&body)
-        {
-            let before = request.object;
-            let mut after = before.clone();
-            for operation in &response.patch {
-                // The server refuses a patch that does not fit; what comes before is shown.
-                if apply(&mut after, operation).is_none() {
-                    break;
-                }
-            }
-            recorded.changes = trace::changes(&kind, &before, &after);
-            let objects: [&Value; 3] = [&before, &after, &request.old_object];
-            for words in recorded.warnings.iter_mut().chain([&mut recorded.message]) {
-                trace::redact_words(&kind, &objects, words);
+        let mut after = request.object.clone();
+        for operation in &self.patch {
+            // The server refuses a patch that does not fit; what comes before is shown.
+            if apply(&mut after, operation).is_none() {
+                break;
             }
         }
-        trace.record(|| TraceEvent::Webhook(recorded));
+        let (mut message, mut warnings) = (self.message.clone(), self.warnings.clone());
+        let objects: [&Value; 3] = [&request.object, &after, &request.old_object];
+        for words in warnings.iter_mut().chain([&mut message]) {
+            trace::redact_words(&kind, &objects, words);
+        }
+        let object = match (request.namespace.as_str(), request.name.as_str()) {
+            ("", name) => name.to_owned(),
+            (namespace, name) => format!("{namespace}/{name}"),
+        };
+        WebhookCall {
+            path: Arc::clone(&self.path),
+            operation: request.operation.as_str().to_owned(),
+            kind: kind.to_string(),
+            sent: sent
+                .and_then(|sent| trace::sent(&kind, sent.as_bytes()))
+                .map(|sent| Sent::text(&sent)),
+            changes: trace::changes(&kind, &request.object, &after),
+            subresource: request.sub_resource,
+            object,
+            user: request.user_info.username,
+            dry_run: request.dry_run,
+            allowed: self.allowed,
+            code: self.code,
+            message,
+            warnings,
+            patched: self.patch.len(),
+            took: self.took,
+        }
     }
+}
+
+fn kind(request: &AdmissionRequest) -> Kind {
+    let (of, resource) = (&request.kind, &request.resource.resource);
+    Kind::named(
+        &of.group,
+        &of.version,
+        &of.kind,
+        resource,
+        !request.namespace.is_empty(),
+    )
 }
 
 #[cfg(test)]
@@ -108,8 +180,9 @@ mod tests {
     use http::Request;
     use serde_json::json;
 
-    use super::super::{AdmissionResponse, PatchOperation, Webhook, WebhookServer};
+    use super::super::{Webhook, WebhookServer};
     use super::*;
+    use crate::trace::TraceEvent;
 
     fn admission(_: AdmissionRequest) -> std::future::Ready<AdmissionResponse> {
         let patch = [

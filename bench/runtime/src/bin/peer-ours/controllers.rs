@@ -12,14 +12,19 @@ use kubewright_runtime::manager::RunContext;
 use kubewright_runtime::object::{Kind, Object};
 use kubewright_runtime::operator::Operator;
 use kubewright_runtime::stop::Stopper;
+use kubewright_runtime::trace::Trace;
 use serde_json::json;
 
 use kubewright_bench_runtime::Failure;
 use kubewright_bench_runtime::tally::Tally;
 use kubewright_bench_runtime::task::{Task, Work};
 
+/// What an operator keeps by default once the trace is on.
+const TRACE_BYTES: usize = 8 << 20;
+
 pub(crate) async fn run(task: &Task, tally: &Arc<Tally>) -> Result<(), Failure> {
-    Flags::try_parse_from(["bench"])?.init_logs()?;
+    let trace = format!("--debug-trace-bytes={}", if task.traced { TRACE_BYTES } else { 0 });
+    Flags::try_parse_from(["bench", &trace])?.init_logs()?;
     let workers = usize::from(task.workers);
     let operator = Operator::new("bench");
     let operator = match task.scenario {
@@ -40,7 +45,11 @@ pub(crate) async fn run(task: &Task, tally: &Arc<Tally>) -> Result<(), Failure> 
     let kube = kube::Client::try_default().await?;
     let (_stopper, stop) = Stopper::new();
     tally.report("built").say();
-    operator.run(kube, None, stop).await?;
+    let mut manager = operator.manager()?;
+    if task.traced {
+        manager = manager.trace(Trace::bounded(TRACE_BYTES));
+    }
+    manager.run(kube, stop).await?;
     Ok(())
 }
 
