@@ -55,9 +55,10 @@ fn every_plugin_of_the_real_server_has_its_row_with_its_default() {
 #[test]
 fn every_plugin_that_does_something_has_recorded_cases() {
     let all = root().join("../conformance/cases");
+    let of_flags = root().join("../crates/cli/tests/it/envtest/recorded");
     for [names, here, cases] in rows() {
         let cases = cases.trim_matches('`');
-        let places = [all.join("admission").join(cases), all.join(cases)];
+        let places = [all.join("admission").join(cases), all.join(cases), of_flags.join(cases)];
         let is_there = places.iter().any(|place| {
             let file = place.with_extension("recorded.json");
             place.is_dir() || file.is_file()

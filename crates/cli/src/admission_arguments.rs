@@ -3,6 +3,7 @@
 use kubewright_apiserver::{AdmissionPlugin, Options};
 
 use crate::envtest::kube_apiserver::admission::Choice;
+use crate::envtest::kube_apiserver::admission_file;
 use crate::envtest::kube_apiserver::settings::aggregate;
 
 /// Which admission plugins are on.
@@ -16,6 +17,10 @@ pub(crate) struct AdmissionArguments {
     /// Admission plugins to turn off that are on by default, as in `PodSecurity,ResourceQuota`.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
+
+    /// File of an `AdmissionConfiguration`: what admission plugins are told that take a configuration.
+    #[arg(long, value_name = "FILE")]
+    admission_control_config_file: Option<String>,
 }
 
 impl AdmissionArguments {
@@ -37,10 +42,14 @@ impl AdmissionArguments {
         };
         let mut problems = Vec::new();
         let options = choice.apply(options, is_default, &mut problems);
-        if problems.is_empty() {
-            Ok(options)
-        } else {
-            Err(aggregate(problems))
+        if !problems.is_empty() {
+            return Err(aggregate(problems));
         }
+        let is_on = |plugin: AdmissionPlugin| {
+            let default =
+                plugin.is_on_by_default() || (plugin == AdmissionPlugin::ServiceAccount && with_service_accounts);
+            choice.leaves_on(plugin.name(), default)
+        };
+        admission_file::apply(self.admission_control_config_file.as_deref(), options, is_on)
     }
 }

@@ -11,6 +11,7 @@ mod default_tolerations;
 mod event_rate_limit;
 mod extended_resources;
 mod external_ips;
+mod image_policy;
 mod limit_ranger;
 mod namespace_exists;
 mod namespace_lifecycle;
@@ -66,8 +67,8 @@ trait Plugin: Sync {
     }
 }
 
-/// In upstream's order (A1).
-const PLUGINS: &[&dyn Plugin] = &[
+/// Those that come before `ImagePolicyWebhook`, in upstream's order (A1).
+const BEFORE_IMAGES: &[&dyn Plugin] = &[
     &namespace_exists::NamespaceAutoProvision,
     &namespace_lifecycle::NamespaceLifecycle,
     &namespace_exists::NamespaceExists,
@@ -77,6 +78,10 @@ const PLUGINS: &[&dyn Plugin] = &[
     &node_restriction::NodeRestriction,
     &node_taint::TaintNodesByCondition,
     &always_pull_images::AlwaysPullImages,
+];
+
+/// Those that come after it.
+const AFTER_IMAGES: &[&dyn Plugin] = &[
     &pod_security::PodSecurity,
     &pod_node_selector::PodNodeSelector,
     &priority::Priority,
@@ -96,10 +101,13 @@ const PLUGINS: &[&dyn Plugin] = &[
     &pod_resize::PodResizeValidator,
 ];
 
-/// The plugins that are on.
-fn plugins<'a>(attributes: &Attributes<'a>) -> impl Iterator<Item = &'static dyn Plugin> + use<'a> {
+/// Those of the plugins that are on.
+fn those_on<'a>(
+    plugins: &'static [&'static dyn Plugin],
+    attributes: &Attributes<'a>,
+) -> impl Iterator<Item = &'static dyn Plugin> + use<'a> {
     let settings = &attributes.server.admission;
-    PLUGINS
+    plugins
         .iter()
         .copied()
         .filter(move |plugin| plugin.switch().is_none_or(|switch| settings.has(switch)))
@@ -169,7 +177,9 @@ async fn mutate_by_plugins(attributes: &Attributes<'_>, object: &mut Value, old:
             if let Some(sent) = &sent {
                 object.clone_from(sent);
             }
-            plugins(attributes).try_for_each(|plugin| plugin.mutate(attributes, object, old))
+            those_on(BEFORE_IMAGES, attributes)
+                .chain(those_on(AFTER_IMAGES, attributes))
+                .try_for_each(|plugin| plugin.mutate(attributes, object, old))
         })
         .await
 }
@@ -181,13 +191,9 @@ pub(crate) async fn validate(
     old: Option<&Value>,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    let warned = warnings.len();
-    attributes
-        .settled(|| {
-            warnings.truncate(warned);
-            plugins(attributes).try_for_each(|plugin| plugin.validate(attributes, object, old, warnings))
-        })
-        .await?;
+    validate_by(BEFORE_IMAGES, attributes, object, old, warnings).await?;
+    let object = &*image_policy::validate(attributes, object).await?;
+    validate_by(AFTER_IMAGES, attributes, object, old, warnings).await?;
     if attributes
         .server
         .admission
@@ -206,4 +212,20 @@ pub(crate) async fn validate(
         return Ok(());
     };
     dispatch::validate(attributes, &webhooks, object, old, warnings).await
+}
+
+async fn validate_by(
+    plugins: &'static [&'static dyn Plugin],
+    attributes: &Attributes<'_>,
+    object: &Value,
+    old: Option<&Value>,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    let warned = warnings.len();
+    attributes
+        .settled(|| {
+            warnings.truncate(warned);
+            those_on(plugins, attributes).try_for_each(|plugin| plugin.validate(attributes, object, old, warnings))
+        })
+        .await
 }

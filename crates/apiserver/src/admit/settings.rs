@@ -6,6 +6,7 @@ use kubewright_pod_security::Configuration as PodSecurityConfiguration;
 use serde_json::Value;
 
 use super::event_rate_limit::EventLimit;
+use super::image_policy::ImagePolicy;
 use super::pod_tolerations::TolerationLimits;
 
 /// An admission plugin that this server has, by its name in Kubernetes.
@@ -30,6 +31,8 @@ pub enum AdmissionPlugin {
     TaintNodesByCondition,
     /// Containers always pull their images. Off by default.
     AlwaysPullImages,
+    /// A webhook that its configuration names says which images Pods may have. Off by default; without a configuration it refuses Pods.
+    ImagePolicyWebhook,
     /// Pods keep to the Pod Security Standards that labels of their namespace name.
     PodSecurity,
     /// Pods get the node selector that an annotation of their namespace has. Off by default.
@@ -78,7 +81,7 @@ pub enum AdmissionPlugin {
 
 impl AdmissionPlugin {
     /// All of them, in Kubernetes' order.
-    pub const ALL: [AdmissionPlugin; 31] = [
+    pub const ALL: [AdmissionPlugin; 32] = [
         AdmissionPlugin::NamespaceAutoProvision,
         AdmissionPlugin::NamespaceLifecycle,
         AdmissionPlugin::NamespaceExists,
@@ -88,6 +91,7 @@ impl AdmissionPlugin {
         AdmissionPlugin::NodeRestriction,
         AdmissionPlugin::TaintNodesByCondition,
         AdmissionPlugin::AlwaysPullImages,
+        AdmissionPlugin::ImagePolicyWebhook,
         AdmissionPlugin::PodSecurity,
         AdmissionPlugin::PodNodeSelector,
         AdmissionPlugin::Priority,
@@ -124,6 +128,7 @@ impl AdmissionPlugin {
             AdmissionPlugin::NodeRestriction => "NodeRestriction",
             AdmissionPlugin::TaintNodesByCondition => "TaintNodesByCondition",
             AdmissionPlugin::AlwaysPullImages => "AlwaysPullImages",
+            AdmissionPlugin::ImagePolicyWebhook => "ImagePolicyWebhook",
             AdmissionPlugin::PodSecurity => "PodSecurity",
             AdmissionPlugin::PodNodeSelector => "PodNodeSelector",
             AdmissionPlugin::Priority => "Priority",
@@ -160,6 +165,7 @@ impl AdmissionPlugin {
                 | AdmissionPlugin::ServiceAccount
                 | AdmissionPlugin::NodeRestriction
                 | AdmissionPlugin::AlwaysPullImages
+                | AdmissionPlugin::ImagePolicyWebhook
                 | AdmissionPlugin::PodNodeSelector
                 | AdmissionPlugin::PodTolerationRestriction
                 | AdmissionPlugin::EventRateLimit
@@ -187,6 +193,8 @@ pub(crate) struct Settings {
     pub(crate) event_limits: Vec<EventLimit>,
     /// Which tolerations Pods get and may have where their namespace does not say.
     pub(crate) tolerations: Arc<TolerationLimits>,
+    /// Who says which images Pods may have.
+    pub(crate) image_policy: Option<Arc<ImagePolicy>>,
 }
 
 /// Why a configuration of a plugin cannot be used.
@@ -219,6 +227,7 @@ impl Default for Settings {
             pod_security: Arc::default(),
             event_limits: Vec::new(),
             tolerations: Arc::default(),
+            image_policy: None,
         };
         for plugin in AdmissionPlugin::ALL {
             settings.set(plugin, plugin.is_on_by_default());
@@ -242,6 +251,12 @@ impl Settings {
         plugin: AdmissionPlugin,
         configuration: &Value,
     ) -> Result<(), AdmissionConfigurationError> {
+        let invalid = AdmissionConfigurationError::Invalid;
+        if plugin == AdmissionPlugin::ImagePolicyWebhook {
+            // It has no kind.
+            self.image_policy = Some(Arc::new(ImagePolicy::read(configuration).map_err(invalid)?));
+            return Ok(());
+        }
         let wanted = match plugin {
             AdmissionPlugin::PodSecurity => "pod-security.admission.config.k8s.io/v1 PodSecurityConfiguration",
             AdmissionPlugin::EventRateLimit => "eventratelimit.admission.k8s.io/v1alpha1 Configuration",
@@ -255,7 +270,6 @@ impl Settings {
         if given != wanted {
             return Err(AdmissionConfigurationError::OtherKind { plugin, wanted, given });
         }
-        let invalid = AdmissionConfigurationError::Invalid;
         match plugin {
             AdmissionPlugin::PodSecurity => {
                 self.pod_security = Arc::new(PodSecurityConfiguration::read(configuration).map_err(invalid)?);

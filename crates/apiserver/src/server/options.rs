@@ -162,7 +162,9 @@ impl Options {
 
     /// Tells an admission plugin what a cluster's administrator would in the file of `--admission-control-config-file`: a
     /// `PodSecurityConfiguration` for [`AdmissionPlugin::PodSecurity`], a `Configuration` of `eventratelimit.admission.k8s.io/v1alpha1`
-    /// for [`AdmissionPlugin::EventRateLimit`], which limits nothing without one.
+    /// for [`AdmissionPlugin::EventRateLimit`], which limits nothing without one, one of `podtolerationrestriction.admission.k8s.io/v1alpha1`
+    /// for [`AdmissionPlugin::PodTolerationRestriction`], and an object with `imagePolicy` for [`AdmissionPlugin::ImagePolicyWebhook`], whose
+    /// kubeconfig is read now.
     ///
     /// ```
     /// use kubewright_apiserver::{AdmissionPlugin, Options};

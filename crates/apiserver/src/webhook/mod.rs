@@ -3,6 +3,7 @@
 //! `kubewright-admission` decides what is sent and what responses mean; this module does what needs the store,
 //! the network and time. [`post`] calls any webhook, conversion webhooks included (C12).
 
+pub(crate) mod answers;
 pub(crate) mod call;
 pub(crate) mod dispatch;
 mod set;

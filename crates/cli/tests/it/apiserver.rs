@@ -159,8 +159,16 @@ fn admission_plugins_that_are_not_there_are_refused_in_kube_apiservers_words() {
             "[Priority] in enable-admission-plugins and disable-admission-plugins overlapped",
         ),
         (
+            &["--enable-admission-plugins=AlwaysDeny"],
+            "--enable-admission-plugins=AlwaysDeny is not possible here: this server does not have it",
+        ),
+        (
             &["--enable-admission-plugins=ImagePolicyWebhook"],
-            "--enable-admission-plugins=ImagePolicyWebhook is not possible here: this server does not have it",
+            "failed to apply admission: couldn't init admission plugin \"ImagePolicyWebhook\": no config specified",
+        ),
+        (
+            &["--admission-control-config-file=/absent.yaml"],
+            "unable to read admission control configuration from \"/absent.yaml\" [No such file or directory (os error 2)]",
         ),
     ] {
         let arguments: Vec<&str> = ["apiserver", "--secure-port=0"].iter().chain(flags).copied().collect();

@@ -1,31 +1,28 @@
 //! Authorization by a webhook: what is asked is posted to it as a `SubjectAccessReview`, and its answers count for a while (Z4).
 
 mod conditions;
-mod kubeconfig;
 mod question;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_access::{Attributes, Decision, User};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use self::conditions::MatchConditions;
-pub use self::kubeconfig::KubeconfigError;
 use self::question::question;
 use crate::server::Server;
-use crate::webhook::call::{self, Caller};
+use crate::webhook::answers::AnswerCache;
+use crate::webhook::call::Caller;
+use crate::webhook::call::kubeconfig;
+pub use crate::webhook::call::kubeconfig::KubeconfigError;
 
 /// How many answers are kept, as upstream.
 const MOST_ANSWERS: usize = 8192;
 /// What a client can make longer than this is asked anew every time, so that nobody fills the memory with it.
 const LONGEST_QUESTION: usize = 10_000;
-/// How often a webhook is asked that fails for a moment, and how long is waited before the second time.
-const ATTEMPTS: u32 = 5;
+/// How long is waited before a webhook is asked for the second time that fails for a moment.
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 
 /// A webhook that says what users may do.
@@ -37,7 +34,7 @@ pub struct AuthorizationWebhook(Arc<Webhook>);
 
 struct Webhook {
     settings: WebhookSettings,
-    answers: Mutex<HashMap<String, (Answer, Instant)>>,
+    answers: AnswerCache<Answer>,
 }
 
 /// How a webhook is asked. Times and policies are those of kube-apiserver's flags.
@@ -109,7 +106,7 @@ impl AuthorizationWebhook {
     fn with(settings: WebhookSettings) -> Self {
         AuthorizationWebhook(Arc::new(Webhook {
             settings,
-            answers: Mutex::default(),
+            answers: AnswerCache::of(MOST_ANSWERS),
         }))
     }
 
@@ -175,7 +172,7 @@ impl AuthorizationWebhook {
             Err(error) => return on_error(error),
         }
         let key = spec.to_string();
-        if let Some(known) = self.known(&key) {
+        if let Some(known) = self.0.answers.known(&key) {
             return known.into();
         }
         let status = match self.review(server, spec).await {
@@ -185,27 +182,10 @@ impl AuthorizationWebhook {
         let answer = Answer::of(&status);
         if key.len() <= LONGEST_QUESTION {
             let allowed = status["allowed"] == true;
-            self.keep(key, &answer, if allowed { settings.allowed } else { settings.refused });
+            let time = if allowed { settings.allowed } else { settings.refused };
+            self.0.answers.keep(key, answer.clone(), time);
         }
         answer.into()
-    }
-
-    fn known(&self, key: &str) -> Option<Answer> {
-        let answers = self.0.answers.lock();
-        let (answer, until) = answers.get(key)?;
-        (Instant::now() < *until).then(|| answer.clone())
-    }
-
-    fn keep(&self, key: String, answer: &Answer, time: Duration) {
-        let mut answers = self.0.answers.lock();
-        let now = Instant::now();
-        if answers.len() >= MOST_ANSWERS {
-            answers.retain(|_, (_, until)| now < *until);
-        }
-        if answers.len() >= MOST_ANSWERS {
-            answers.clear();
-        }
-        answers.insert(key, (answer.clone(), now + time));
     }
 
     /// The status of the review that comes back.
@@ -226,19 +206,11 @@ impl AuthorizationWebhook {
             "status": { "allowed": false },
         });
         let document = review.to_string().into_bytes();
-        let mut delay = FIRST_DELAY;
-        for attempt in 1.. {
-            let posted = settings.caller.post(server, document.clone(), settings.timeout).await;
-            match posted {
-                Ok(body) => return status_of(&body),
-                Err(error) if attempt < ATTEMPTS && error.is_passing() => {
-                    tokio::time::sleep(server.random.jittered(delay, 0.2)).await;
-                    delay = delay * 3 / 2;
-                }
-                Err(error) => return Err(error.to_string()),
-            }
-        }
-        Err(call::DEADLINE.to_owned())
+        let posted = settings
+            .caller
+            .post_repeatedly(server, &document, settings.timeout, FIRST_DELAY)
+            .await;
+        status_of(&posted.map_err(|error| error.to_string())?)
     }
 }
 

@@ -7,8 +7,8 @@ use flate2::read::GzDecoder;
 use http::response::Parts;
 use http::{HeaderMap, header};
 use kubewright_apimachinery::go::quote;
-use kubewright_codec::json;
-use serde_json::Value;
+use kubewright_codec::json::decode;
+use serde_json::{Value, json};
 
 use super::MAX_ANSWER;
 use super::error::CallError;
@@ -29,7 +29,11 @@ pub(super) fn read(parts: &Parts, body: Bytes) -> Result<Bytes, CallError> {
         ));
     }
     if !(200..=206).contains(&code) {
-        let why = told(&body).unwrap_or_else(|| generic(code, content_type, &body));
+        let told = told(&body);
+        let why = told.clone().unwrap_or_else(|| generic(code, content_type, &body));
+        if code == 403 {
+            return Err(CallError::Forbidden(forbidden(&why, told.is_none())));
+        }
         return Err(match code {
             429 | 500 | 504 => CallError::Passing(why),
             _ => CallError::Refused(why),
@@ -73,9 +77,21 @@ fn unpacked(headers: &HeaderMap, body: Bytes) -> Result<Bytes, CallError> {
     Ok(plain.into())
 }
 
+/// The status that upstream's client makes of a 403.
+fn forbidden(message: &str, is_generic: bool) -> Value {
+    let mut status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "reason": "Forbidden",
+    });
+    if is_generic {
+        status["details"] = json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": message }] });
+    }
+    status["code"] = 403.into();
+    status
+}
+
 /// The message of the body, if it is a `Status` of a failure.
 fn told(body: &[u8]) -> Option<String> {
-    let value = json::decode(body).ok()?.value;
+    let value = decode(body).ok()?.value;
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
     let is_status = text("kind") == "Status" && matches!(text("apiVersion"), "" | "v1");
     (is_status && text("status") == "Failure").then(|| text("message").to_owned())

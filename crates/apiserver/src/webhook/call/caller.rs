@@ -19,6 +19,9 @@ use super::{CallError, OneCall, WebhookClient};
 use crate::server::Server;
 use crate::service::tls::{self, Trust};
 
+/// How often a webhook is called that fails for a moment.
+const ATTEMPTS: u32 = 5;
+
 /// Who the server trusts, and by what it is known itself.
 #[derive(Clone, Default)]
 pub(crate) struct Credentials {
@@ -109,6 +112,29 @@ impl Caller {
             reading: AtomicBool::new(false),
         };
         call.within(timeout).await
+    }
+}
+
+impl Caller {
+    /// Posts, again and again where another attempt may succeed: as often as upstream's webhooks do, and with pauses that grow.
+    pub(crate) async fn post_repeatedly(
+        &self,
+        server: &Server,
+        document: &[u8],
+        timeout: Duration,
+        mut pause: Duration,
+    ) -> Result<Bytes, CallError> {
+        let mut attempt = 1;
+        loop {
+            match self.post(server, document.to_vec(), timeout).await {
+                Err(error) if attempt < ATTEMPTS && error.is_passing() => {
+                    tokio::time::sleep(server.random.jittered(pause, 0.2)).await;
+                    pause = pause * 3 / 2;
+                    attempt += 1;
+                }
+                outcome => return outcome,
+            }
+        }
     }
 }
 

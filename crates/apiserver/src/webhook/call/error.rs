@@ -22,6 +22,9 @@ pub(crate) enum CallError {
     /// The status of the response is an error.
     #[error("{0}")]
     Refused(String),
+    /// The status of the response is 403.
+    #[error("{}", .0["message"].as_str().unwrap_or_default())]
+    Forbidden(serde_json::Value),
     /// The status of the response says that another attempt may succeed: 429, 500 or 504.
     #[error("{0}")]
     Passing(String),

@@ -7,6 +7,7 @@
 mod answer;
 mod caller;
 mod error;
+pub(crate) mod kubeconfig;
 mod target;
 
 use std::collections::HashMap;

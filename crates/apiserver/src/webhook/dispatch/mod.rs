@@ -216,7 +216,7 @@ fn failed_call(webhook: &Webhook, reason: Reason) -> CallFailure {
 }
 
 /// The status of a denied request, worded as upstream does.
-fn denied(denial: &Value) -> Box<Status> {
+pub(crate) fn denied(denial: &Value) -> Box<Status> {
     let code = denial["code"].as_u64().and_then(|code| u16::try_from(code).ok());
     let code = code.and_then(|code| StatusCode::from_u16(code).ok());
     let mut status = Status::new(

@@ -67,7 +67,7 @@ impl Choice {
     }
 
     /// Whether a plugin is on, given whether one is that no flag names.
-    fn leaves_on(&self, name: &str, is_default: bool) -> bool {
+    pub(crate) fn leaves_on(&self, name: &str, is_default: bool) -> bool {
         let is_named = |names: &[String]| names.iter().any(|given| given == name);
         let is_asked_for = is_named(&self.enabled) || is_named(&self.exact);
         if self.exact.is_empty() {

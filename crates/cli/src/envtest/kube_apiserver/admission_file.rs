@@ -14,7 +14,7 @@ const VERSIONS: [&str; 3] = [
 ];
 
 /// Tells the plugins that are on what the file says, in which they may name files of their own.
-pub(super) fn apply(
+pub(crate) fn apply(
     path: Option<&str>,
     mut options: Options,
     is_on: impl Fn(AdmissionPlugin) -> bool,
@@ -29,24 +29,29 @@ pub(super) fn apply(
         let nothing = json!({ "apiVersion": "eventratelimit.admission.k8s.io/v1alpha1", "kind": "Configuration" });
         told.push((limits.to_owned(), nothing));
     }
+    let images = AdmissionPlugin::ImagePolicyWebhook;
+    if is_on(images) && told.iter().all(|(name, _)| name != images.name()) {
+        return Err(failed(images.name(), "no config specified"));
+    }
     for (name, configuration) in told {
-        let failed = |why: &str| {
-            format!(
-                "failed to apply admission: couldn't init admission plugin {}: {why}",
-                quote(&name)
-            )
-        };
         match AdmissionPlugin::ALL.into_iter().find(|plugin| plugin.name() == name) {
             Some(plugin) if is_on(plugin) => {
                 options = options
                     .configure_admission(plugin, &configuration)
-                    .map_err(|error| failed(&error.to_string()))?;
+                    .map_err(|error| failed(&name, &error.to_string()))?;
             }
             // What is off is told nothing, as upstream has it; nor is what is not here, which cannot be on.
             _ => {}
         }
     }
     Ok(options)
+}
+
+fn failed(plugin: &str, why: &str) -> String {
+    format!(
+        "failed to apply admission: couldn't init admission plugin {}: {why}",
+        quote(plugin)
+    )
 }
 
 /// The configurations of a file by the names of their plugins.
@@ -116,6 +121,48 @@ mod tests {
             wrong,
             "failed to apply admission: couldn't init admission plugin \"EventRateLimit\": limits: Invalid value: null: must not be empty"
         );
+    }
+
+    fn told_of_images(policy: &str) -> String {
+        let images = file(&format!(
+            "[{{name: ImagePolicyWebhook, configuration: {{imagePolicy: {policy}}}}}]"
+        ));
+        let wrong = told(&images, &[AdmissionPlugin::ImagePolicyWebhook]).unwrap_err();
+        let before = "failed to apply admission: couldn't init admission plugin \"ImagePolicyWebhook\": ";
+        wrong.strip_prefix(before).unwrap().to_owned()
+    }
+
+    /// The texts are those of kube-apiserver 1.36.3 for the same files.
+    #[test]
+    fn a_webhook_for_images_needs_a_configuration_that_makes_sense() {
+        let on = |plugin| plugin == AdmissionPlugin::ImagePolicyWebhook;
+        assert_eq!(
+            apply(None, Options::new(), on).unwrap_err(),
+            "failed to apply admission: couldn't init admission plugin \"ImagePolicyWebhook\": no config specified"
+        );
+        let field = "json: cannot unmarshal";
+        let of = "into Go struct field imagePolicyWebhookConfig.imagePolicy";
+        for (policy, why) in [
+            ("{allowTTL: 1801}", "valid value is between 1s and 30m0s, got 30m1s".to_owned()),
+            ("{allowTTL: -2, denyTTL: 5000}", "valid value is between 1s and 30m0s, got -2s".to_owned()),
+            ("{retryBackoff: 300001}", "valid value is between 1ns and 5m0s, got 5m0.001s".to_owned()),
+            ("{denyTTL: 30s}", format!("{field} string {of}.denyTTL of type time.Duration")),
+            ("{denyTTL: 1.5}", format!("{field} number 1.5 {of}.denyTTL of type time.Duration")),
+            ("{defaultAllow: \"yes\"}", format!("{field} string {of}.defaultAllow of type bool")),
+            ("{kubeConfigFile: 1}", "stat 1: no such file or directory".to_owned()),
+            ("{kubeConfigFile: /absent}", "stat /absent: no such file or directory".to_owned()),
+            (
+                "[]",
+                format!("{field} array into Go struct field AdmissionConfig.imagePolicy of type imagepolicy.imagePolicyWebhookConfig"),
+            ),
+            (
+                "{}",
+                "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable"
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(told_of_images(policy), why, "{policy}");
+        }
     }
 
     #[test]

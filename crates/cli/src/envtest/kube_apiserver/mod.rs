@@ -3,7 +3,7 @@
 //! Nothing is served here that `kubewright_apiserver` does not serve: flags become its options.
 
 pub(crate) mod admission;
-mod admission_file;
+pub(crate) mod admission_file;
 mod audit;
 mod authorization;
 mod feature_gates;

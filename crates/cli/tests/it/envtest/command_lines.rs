@@ -44,8 +44,8 @@ fn what_is_not_possible_here_is_refused_by_name() {
             "--authorization-mode=ABAC is not possible here: ",
         ),
         (
-            "--enable-admission-plugins=ImagePolicyWebhook",
-            "--enable-admission-plugins=ImagePolicyWebhook is not possible here: ",
+            "--enable-admission-plugins=AlwaysDeny",
+            "--enable-admission-plugins=AlwaysDeny is not possible here: ",
         ),
         (
             "--feature-gates=AllAlpha=true",

@@ -9,6 +9,7 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -50,8 +51,22 @@ async fn a_webhook_says_what_users_may_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_says_which_images_pods_may_have() {
+    compare("image-policy").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn images_are_allowed_while_their_webhook_fails_if_it_may() {
+    compare("image-policy-that-fails-open").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn authorizers_come_from_a_file() {
     compare("authorization-config").await;
+}
+
+fn is_recording() -> bool {
+    std::env::var_os(RECORD).is_some()
 }
 
 /// Plays a script, and compares with what was recorded; or records.
@@ -59,14 +74,13 @@ async fn compare(name: &str) {
     let script = fs::read(format!("{FOLDER}/{name}.yaml")).unwrap();
     let script = kubewright_codec::yaml::decode(&script).unwrap().value;
     let file = PathBuf::from(format!("{FOLDER}/{name}.recorded.json"));
-    let is_recording = std::env::var_os(RECORD).is_some();
-    let programs = if is_recording {
+    let programs = if is_recording() {
         Programs::Real(std::env::var_os("KUBEWRIGHT_UPSTREAM_BIN").unwrap().into())
     } else {
         Programs::Ours(made_folder())
     };
     let played = play(&Setup::with(programs), &script).await;
-    if is_recording {
+    if is_recording() {
         fs::write(&file, format!("{played:#}\n")).unwrap();
         return;
     }
@@ -124,7 +138,8 @@ async fn play(setup: &Setup, script: &Value) -> Value {
         fs::write(setup.folder.path().join(name), text).unwrap();
     }
     let _etcd = setup.etcd();
-    let mut command = if script["webhook"].is_null() {
+    let has_authorizers = script["webhook"].is_null() || script["authorizers"] == true;
+    let mut command = if has_authorizers {
         setup.kube_apiserver()
     } else {
         setup.kube_apiserver_without_authorizers()
@@ -141,12 +156,18 @@ async fn play(setup: &Setup, script: &Value) -> Value {
         } else {
             &setup.clients.signer
         };
-        let parts = if script["webhook"].is_null() {
-            &PARTS[..PARTS.len() - DECISIONS]
+        let mut parts = if script["webhook"].is_null() {
+            PARTS[..PARTS.len() - DECISIONS].to_vec()
         } else {
-            PARTS
+            PARTS.to_vec()
         };
-        let mut answer = ask(setup, signer, &step, parts, &mut placeholders).await;
+        let further = list(&script["parts"]);
+        parts.extend(further.iter().filter_map(Value::as_str));
+        let mut answer = ask(setup, signer, &step, &parts, &mut placeholders).await;
+        if is_recording() && step["settle"] == true {
+            // The real server obeys a new policy a little later.
+            tokio::time::sleep(Duration::from_secs(4)).await;
+        }
         let reviews = webhook.received(&mut placeholders);
         if !reviews.is_empty() {
             answer["reviews"] = reviews.into();
@@ -234,7 +255,7 @@ async fn ask(setup: &Setup, signer: &Signer, step: &Value, parts: &[&str], place
     placeholders.replace(&mut body);
     let mut shown = Map::from_iter([("code".to_owned(), code.into())]);
     if let Value::String(text) = &body
-        && parts.len() == PARTS.len()
+        && parts.len() >= PARTS.len()
         && code >= 400
     {
         shown.insert("/message".to_owned(), text.clone().into());
@@ -247,7 +268,7 @@ async fn ask(setup: &Setup, signer: &Signer, step: &Value, parts: &[&str], place
     Value::Object(shown)
 }
 
-/// The webhook that a script may have: it answers about each user as the script says, and keeps what it was asked.
+/// The webhook that a script may have: it answers about each user or image as the script says, and keeps what it was asked.
 struct Webhook {
     address: String,
     received: Arc<Mutex<Vec<Value>>>,
@@ -304,7 +325,7 @@ async fn review(
         asked["authorization"] = token.to_str().unwrap().into();
     }
     kept.lock().unwrap().push(asked);
-    let answer = &answers[review["spec"]["user"].as_str().unwrap_or_default()];
+    let answer = &answers[subject(&review["spec"])];
     let mut response = http::Response::builder()
         .status(answer["code"].as_u64().map_or(200, |code| u16::try_from(code).unwrap()))
         .header("content-type", "application/json");
@@ -323,6 +344,12 @@ async fn review(
             .map_or_else(|| answer["body"].to_string(), str::to_owned)
     };
     Ok(response.body(Full::new(Bytes::from(text))).unwrap())
+}
+
+/// What a review is about: a user, or the image of the first container.
+fn subject(spec: &Value) -> &str {
+    let image = spec.pointer("/containers/0/image");
+    image.unwrap_or(&spec["user"]).as_str().unwrap_or_default()
 }
 
 /// What a server makes up, by the order in which it is met.

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use kubewright_codec::yaml;
 use serde_json::Value;
 
-use crate::webhook::call::{Caller, Credentials};
+use super::{Caller, Credentials};
 
 /// Why a kubeconfig describes no webhook.
 #[derive(Debug, thiserror::Error)]
@@ -33,8 +33,8 @@ pub enum KubeconfigError {
     Unusable(String),
 }
 
-/// Who posts to the webhook of a kubeconfig.
-pub(super) fn caller(text: &str, folder: &Path) -> Result<Caller, KubeconfigError> {
+/// Who posts to the webhook of a kubeconfig. Files that it names are below `folder` unless their paths are absolute.
+pub(crate) fn caller(text: &str, folder: &Path) -> Result<Caller, KubeconfigError> {
     let config = yaml::decode(text.as_bytes()).map_err(|error| KubeconfigError::Syntax(error.to_string()))?;
     let config = config.value;
     let context = named(&config["contexts"], "context", &config["current-context"])
