@@ -2,13 +2,15 @@
 
 //! Every mistake is found with the defaults of an exploration, and the fixed twins pass.
 
+mod scenarios;
+
 use broken_operators::{
-    App, AppSpec, counter, create_again, creates_only, deletes_foreign, early_release, edge_triggered, first_of_two,
-    forbidden, generated_name, ignores_deletion, late_finalizer, never_rests, no_owner, noted_first, old_generation,
+    counter, create_again, creates_only, deletes_foreign, early_release, edge_triggered, first_of_two, forbidden,
+    generated_name, ignores_deletion, late_finalizer, never_rests, no_owner, noted_first, old_generation,
     old_transition, remembers, retries_blindly, status_first, sticks, swallows, sweeps, takes_over, touches,
     trusts_clock, unobserved, unwraps,
 };
-use kubewright::k8s_openapi::api::core::v1::{ConfigMap, Service};
+use kubewright::k8s_openapi::api::core::v1::Service;
 use kubewright::prelude::*;
 use kubewright::testing::explore::{Class, Exploration, explore};
 use kubewright::testing::{ControllerName, Controllers};
@@ -20,17 +22,7 @@ fn exploration(operator: fn() -> Operator) -> Exploration {
 }
 
 fn scenario(operator: fn() -> Operator) -> Exploration {
-    exploration(operator)
-        .step("create", |env| async move {
-            let spec = AppSpec {
-                text: "hello".to_owned(),
-            };
-            env.create(&App::new("app", spec)).await;
-        })
-        .step("change", |env| async move {
-            env.edit::<App>("app", |app| app.spec.text = "world".to_owned()).await;
-        })
-        .step("delete", |env| async move { env.delete::<App>("app").await })
+    scenarios::app(exploration(operator))
 }
 
 /// The report on an operator has these lines.
@@ -369,21 +361,8 @@ async fn a_look_is_no_write() {
     passes(scenario(touches::fixed), Class::Restart).await;
 }
 
-/// Users make the ConfigMap together with the App.
 fn with_a_config_map(operator: fn() -> Operator) -> Exploration {
-    exploration(operator)
-        .step("create", |env| async move {
-            let spec = AppSpec {
-                text: "hello".to_owned(),
-            };
-            env.create(&App::new("app", spec)).await;
-            env.settle().await;
-            let mut map = ConfigMap::default();
-            map.metadata.name = Some("app".to_owned());
-            map.labels_mut().insert(sweeps::LABEL.to_owned(), "app".to_owned());
-            env.create(&map).await;
-        })
-        .step("delete", |env| async move { env.delete::<App>("app").await })
+    scenarios::app_with_config_map(exploration(operator))
 }
 
 #[kubewright::test]
