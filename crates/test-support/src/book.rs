@@ -196,16 +196,16 @@ pub fn difference(shown: &[&str], printed: &str) -> Option<String> {
     let parts: Vec<&[&str]> = shown.split(|line| *line == "…").collect();
     let mut rest = printed.as_slice();
     for (index, part) in parts.iter().enumerate() {
-        let places = 0..=rest.len().saturating_sub(part.len());
+        let last = rest.len().saturating_sub(part.len());
         // What nothing was left out before begins at once, and what nothing was left out after is the end.
-        let places = match (index == 0, index + 1 == parts.len()) {
-            (true, true) if rest.len() != part.len() => 1..=0,
-            (true, _) => 0..=0,
+        let mut places = match (index == 0, index + 1 == parts.len()) {
+            (true, true) if rest.len() != part.len() => 0..0,
+            (true, _) => 0..1,
             (false, true) if part.is_empty() => return None,
-            (false, true) => *places.end()..=*places.end(),
-            (false, false) => places,
+            (false, true) => last..last + 1,
+            (false, false) => 0..last + 1,
         };
-        let found = places.into_iter().find(|place| rest[*place..].starts_with(part));
+        let found = places.find(|place| rest[*place..].starts_with(part));
         let Some(found) = found else {
             let (part, rest) = (part.join("\n"), rest.join("\n"));
             return Some(format!("it shows\n{part}\nbut this was printed:\n{rest}"));

@@ -20,8 +20,11 @@ use kubewright::testing::explore::{Exploration, explore};
 use kubewright::tokio::runtime::Builder;
 use kubewright_system::process::{Process, load_average};
 
+/// A new exploration of an operator with its mistake.
+type Explored = fn() -> Exploration;
+
 /// The operators whose mistake is seen in the cluster; that of `outside` needs a fake of something else.
-const OPERATORS: &[(&str, fn() -> Exploration)] = &[
+const OPERATORS: &[(&str, Explored)] = &[
     ("counter", || scenarios::app(explore(counter::broken))),
     ("create_again", || scenarios::app(explore(create_again::broken))),
     ("creates_only", || scenarios::app(explore(creates_only::broken))),

@@ -53,7 +53,7 @@ impl ConnectionLife {
     /// Waits for the end, and says why.
     pub(super) async fn end(mut self) -> &'static str {
         let expires = self.expires;
-        let expired = async {
+        let token_end = async {
             match expires {
                 Some(expires) => tokio::time::sleep_until(expires).await,
                 None => std::future::pending().await,
@@ -61,7 +61,7 @@ impl ConnectionLife {
         };
         tokio::select! {
             () = self.pod_end() => "the Pod is gone",
-            () = expired => "the token of the client has expired",
+            () = token_end => "the token of the client has expired",
         }
     }
 

@@ -98,12 +98,12 @@ fn moves<'t>(ty: TypeRef<'t>, operations: &Value) -> Vec<(Vec<String>, Moved<'t>
                 .filter_map(|key| later.get(key))
                 .any(goes_through)
         });
-        let moved = Moved {
+        let value = Moved {
             of,
             touched,
             gone_through,
         };
-        moves.push((steps(to), moved));
+        moves.push((steps(to), value));
     }
     moves
 }

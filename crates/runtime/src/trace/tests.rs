@@ -1,6 +1,7 @@
 //! What recording costs, counted in allocations, and what the memory of a trace holds.
 
 use std::convert::Infallible;
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -205,13 +206,13 @@ fn server(count: usize) -> kube::Client {
     let revision = Arc::new(AtomicUsize::new(count + 1));
     let answer = move |request: http::Request<Body>| {
         let revision = Arc::clone(&revision);
-        async move { Ok::<_, Infallible>(answer(request, count, &revision)) }
+        async move { Ok::<_, Infallible>(answer(&request, count, &revision)) }
     };
     kube::Client::new(tower::service_fn(answer), "shop")
 }
 
 fn answer(
-    request: http::Request<Body>,
+    request: &http::Request<Body>,
     count: usize,
     revision: &AtomicUsize,
 ) -> http::Response<UnsyncBoxBody<Bytes, Infallible>> {
@@ -333,7 +334,7 @@ fn memory(trace: &Trace) -> String {
     let entries = trace.0.as_ref().unwrap().ring.lock().since(0, usize::MAX).0;
     let mut memory = String::new();
     for entry in entries {
-        memory.push_str(&format!("{entry:?}\n"));
+        writeln!(memory, "{entry:?}").unwrap();
         if let RawEvent::Called(call) = entry.event()
             && let WriteAnswer::Raw { before, body } = &call.answer
         {
