@@ -9,6 +9,7 @@ use kubewright_store::Store;
 use kubewright_structural::crd::compare_versions;
 use serde_json::Value;
 
+use super::front_proxy::ClientCertificate;
 use super::remote::Remote;
 use crate::non_resource::openapi::is_own_document;
 use crate::object;
@@ -39,15 +40,20 @@ pub(crate) struct ApiServiceSet {
 }
 
 impl ApiServiceSet {
-    /// Reads the `APIServices` in a store. `before` is what there was of a remote one, which goes on if it is the same.
-    pub(super) fn compile(store: &Store, before: impl Fn(&str) -> Option<Arc<Remote>>) -> ApiServiceSet {
+    /// Reads the `APIServices` in a store. `before` is what there was of a remote one, which goes on if it is the same; `shown` is by
+    /// what other servers recognize this one.
+    pub(super) fn compile(
+        store: &Store,
+        before: impl Fn(&str) -> Option<Arc<Remote>>,
+        shown: Option<&ClientCertificate>,
+    ) -> ApiServiceSet {
         let resource = BuiltInId::ApiServices.resource();
         let snapshot = store.snapshot(resource.table);
         let mut services: Vec<(String, ApiService)> = Vec::new();
         let mut remotes = BTreeMap::new();
         for record in snapshot.records(None, None) {
             let object = object::to_value(resource, record, record.revision);
-            let remote = Remote::read(&record.key, &object, before(&record.key));
+            let remote = Remote::read(&record.key, &object, before(&record.key), shown);
             if let Some(remote) = &remote {
                 remote.available.store(is_available(&object), Ordering::Release);
                 remotes.insert(record.key.to_string(), Arc::clone(remote));
