@@ -55,6 +55,7 @@ pub use access::tokens::{ServiceAccountTokens, TokenKeyError};
 pub use access::{Attributes, User};
 pub use access::{AuthorizationWebhook, KubeconfigError};
 pub use admit::{AdmissionConfigurationError, AdmissionPlugin};
+pub use aggregation::FrontProxyError;
 pub use audit::{AuditDecision, AuditEvent, AuditLogFormat, AuditPolicy, AuditQuery};
 pub use extension::{
     DefinitionError, DelegatedAccess, InvalidCertificate, RowError, RowSource, RowVerbs, ServedDefinition,

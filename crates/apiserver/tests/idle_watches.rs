@@ -6,10 +6,11 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use bytes::Bytes;
-use http::{Request, StatusCode, Version};
+use http::{Request, StatusCode};
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
+use hyper::upgrade::Upgraded;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use kubewright_apiserver::{ApiServer, ListenOptions, Options};
 use rustls::crypto::ring;
@@ -59,10 +60,26 @@ async fn connect(to: &Address, protocol: &[u8]) -> TokioIo<TlsStream<TcpStream>>
     TokioIo::new(connected.expect("a handshake"))
 }
 
-/// Opens watches: all on one connection of HTTP/2, or each on its own of HTTP/1.1.
-async fn open(to: &Address, version: Version, count: usize) -> Vec<Incoming> {
+/// How watches are carried.
+#[derive(Clone, Copy, PartialEq)]
+enum Carried {
+    /// All on one connection of HTTP/2.
+    Http2,
+    /// Each on a connection of HTTP/1.1.
+    Http1,
+    /// Each on a connection that was upgraded.
+    WebSocket,
+}
+
+/// What a client holds of a watch.
+enum Open {
+    Body(#[expect(dead_code, reason = "held, so that the watch goes on")] Incoming),
+    Connection(#[expect(dead_code, reason = "held, so that the watch goes on")] Upgraded),
+}
+
+async fn open(to: &Address, carried: Carried, count: usize) -> Vec<Open> {
     let mut open = Vec::with_capacity(count);
-    if version == Version::HTTP_2 {
+    if carried == Carried::Http2 {
         let stream = connect(to, b"h2").await;
         let (mut client, connection) = http2::handshake(TokioExecutor::new(), stream).await.expect("HTTP/2");
         tokio::spawn(connection);
@@ -73,29 +90,38 @@ async fn open(to: &Address, version: Version, count: usize) -> Vec<Incoming> {
                 .await
                 .expect("an answer");
             assert_eq!(answer.status(), StatusCode::OK);
-            open.push(answer.into_body());
+            open.push(Open::Body(answer.into_body()));
         }
     } else {
         for _ in 0..count {
             let stream = connect(to, b"http/1.1").await;
             let (mut client, connection) = http1::handshake(stream).await.expect("HTTP/1.1");
-            tokio::spawn(connection);
-            let request = Request::get(WATCH)
-                .header("host", "kubernetes")
-                .body(Empty::<Bytes>::new());
-            let answer = client
-                .send_request(request.expect("a request"))
-                .await
-                .expect("an answer");
-            assert_eq!(answer.status(), StatusCode::OK);
-            open.push(answer.into_body());
+            tokio::spawn(connection.with_upgrades());
+            let mut request = Request::get(WATCH).header("host", "kubernetes");
+            if carried == Carried::WebSocket {
+                request = request
+                    .header("connection", "Upgrade")
+                    .header("upgrade", "websocket")
+                    .header("sec-websocket-version", "13")
+                    .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+                    .header("origin", "http://localhost");
+            }
+            let request = request.body(Empty::<Bytes>::new()).expect("a request");
+            let mut answer = client.send_request(request).await.expect("an answer");
+            open.push(if carried == Carried::WebSocket {
+                assert_eq!(answer.status(), StatusCode::SWITCHING_PROTOCOLS);
+                Open::Connection(hyper::upgrade::on(&mut answer).await.expect("an upgrade"))
+            } else {
+                assert_eq!(answer.status(), StatusCode::OK);
+                Open::Body(answer.into_body())
+            });
         }
     }
     open
 }
 
 /// How many bytes one more watch takes in the server.
-fn bytes_of_a_watch(version: Version) -> usize {
+fn bytes_of_a_watch(carried: Carried) -> usize {
     let server_runtime = runtime();
     let server = server_runtime.block_on(async { ApiServer::new(Options::new()) });
     let listener = server_runtime.block_on(server.listen(ListenOptions::default()));
@@ -111,7 +137,7 @@ fn bytes_of_a_watch(version: Version) -> usize {
         runtime().block_on(async {
             let mut open_watches = Vec::new();
             while let Ok((count, done)) = ordered.recv() {
-                open_watches.extend(open(&address, version, count).await);
+                open_watches.extend(open(&address, carried, count).await);
                 // The server may have gone.
                 let _ = done.send(());
             }
@@ -131,7 +157,7 @@ fn bytes_of_a_watch(version: Version) -> usize {
 
 #[test]
 fn an_idle_watch_on_a_shared_connection_takes_at_most_8_kilobytes() {
-    let bytes = bytes_of_a_watch(Version::HTTP_2);
+    let bytes = bytes_of_a_watch(Carried::Http2);
     println!("a watch on HTTP/2: {bytes} bytes");
     assert!(bytes <= 8 * 1024, "{bytes} bytes");
 }
@@ -139,7 +165,15 @@ fn an_idle_watch_on_a_shared_connection_takes_at_most_8_kilobytes() {
 /// The connection is a part of it, with all that rustls keeps.
 #[test]
 fn an_idle_watch_with_a_connection_of_its_own_takes_at_most_8_kilobytes() {
-    let bytes = bytes_of_a_watch(Version::HTTP_11);
+    let bytes = bytes_of_a_watch(Carried::Http1);
     println!("a watch on HTTP/1.1 with its connection: {bytes} bytes");
     assert!(bytes <= 8 * 1024, "{bytes} bytes");
+}
+
+/// The same, with what a WebSocket needs.
+#[test]
+fn an_idle_watch_over_websocket_takes_at_most_10_kilobytes() {
+    let bytes = bytes_of_a_watch(Carried::WebSocket);
+    println!("a watch over WebSocket with its connection: {bytes} bytes");
+    assert!(bytes <= 10 * 1024, "{bytes} bytes");
 }

@@ -15,6 +15,9 @@ use serde_json::Value;
 /// The server asks before every answer, so what this returns need not be kept anywhere. Each object needs a name, and a namespace
 /// if its kind has namespaces. One without a uid gets one that stays the same. Fields that the schema does not know are dropped,
 /// and its defaults are filled in.
+///
+/// Calls go on beside each other, but for those about the same row, or the same list: these wait for one another, and reads that wait
+/// together are answered by one call. After 30 seconds without an answer a client is told that there is none.
 pub trait Rows<K: Object>: Send + Sync + 'static {
     /// The objects of a namespace, or all of them.
     fn list(&self, namespace: Option<&str>) -> impl Future<Output = Result<Vec<K>, RowError>> + Send;

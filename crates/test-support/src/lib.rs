@@ -15,12 +15,14 @@ pub mod book;
 mod kubectl;
 mod ports;
 mod programs;
+mod upstream;
 
 use std::io::Write as _;
 
 pub use kubectl::{REQUIRE_KUBECTL, kubectl};
 pub use ports::free_port;
 pub use programs::example_program;
+pub use upstream::{REQUIRE_UPSTREAM, upstream};
 
 /// Says on stderr that the current test is skipped, and why.
 ///

@@ -66,6 +66,21 @@ impl Server {
         self.publish_authentication_config();
     }
 
+    /// Takes out of the `ConfigMap` of a new cluster what is about the front proxy of this process, if this server shows another
+    /// certificate.
+    pub(crate) fn forget_own_front_proxy(&self) {
+        let resource = BuiltInId::ConfigMaps.resource();
+        let key = object::key(NAMESPACE, NAME);
+        if self.aggregation.shown.is_none() {
+            return;
+        }
+        if let Some(record) = self.store.get(resource.table, &key) {
+            // Nobody writes before: the server is not shared yet.
+            let _ = self.store.delete(resource.table, &key, record.revision);
+        }
+        self.publish_authentication_config();
+    }
+
     /// Makes the `ConfigMap` contain what belongs into it.
     pub(crate) fn publish_authentication_config(&self) {
         let resource = BuiltInId::ConfigMaps.resource();
@@ -76,7 +91,9 @@ impl Server {
                 .as_ref()
                 .map(|record| object::to_value(resource, record, record.revision));
             let published = self.client_authorities.0.lock().clone();
-            let Some(object) = restored(live.as_ref(), &published, self.clock.now(), || self.random.uuid()) else {
+            let own = self.aggregation.shown.is_none().then(own_authority).flatten();
+            let made = restored(live.as_ref(), &published, own, self.clock.now(), || self.random.uuid());
+            let Some(object) = made else {
                 return;
             };
             let draft = object::to_built_in_draft(resource, &object);
@@ -112,7 +129,7 @@ impl Server {
 
 /// The `ConfigMap` of a new cluster, of which no client has a certificate yet.
 pub(crate) fn initial_authentication_config(now: Timestamp, uid: String) -> Option<Value> {
-    restored(None, &Published::default(), now, || uid)
+    restored(None, &Published::default(), own_authority(), now, || uid)
 }
 
 /// The `ConfigMap` with what belongs into it; `None` if it is there already, or if what is there makes no sense: upstream does
@@ -120,12 +137,13 @@ pub(crate) fn initial_authentication_config(now: Timestamp, uid: String) -> Opti
 fn restored(
     live: Option<&Value>,
     published: &Published,
+    own: Option<&str>,
     now: Timestamp,
     uid: impl FnOnce() -> String,
 ) -> Option<Value> {
     let empty = Map::new();
     let data = live.and_then(|live| live["data"].as_object()).unwrap_or(&empty);
-    let wanted = combined(data, published, now)?;
+    let wanted = combined(data, published, own, now)?;
     if live.is_some() && wanted == Value::Object(data.clone()) {
         return None;
     }
@@ -151,27 +169,32 @@ fn restored(
     Some(object)
 }
 
-/// What is there together with what belongs there; `None` if what is there makes no sense.
-fn combined(data: &Map<String, Value>, published: &Published, now: Timestamp) -> Option<Value> {
+/// The authority of the front proxy of this process.
+fn own_authority() -> Option<&'static str> {
+    front_proxy::front_proxy().map(|proxy| proxy.authority.as_str())
+}
+
+/// What is there together with what belongs there; `None` if what is there makes no sense. `own` is the authority of this server's own
+/// front proxy, if it is one.
+fn combined(data: &Map<String, Value>, published: &Published, own: Option<&str>, now: Timestamp) -> Option<Value> {
     let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
     let mut combined = BTreeMap::new();
     let clients = certificates(&[text(CLIENT_CA), &published.clients], now)?;
     if !clients.is_empty() {
         combined.insert(CLIENT_CA, clients);
     }
-    let own = front_proxy::front_proxy().map_or("", |proxy| &proxy.authority);
     let mut authorities = vec![text(PROXY_CA)];
     authorities.extend(published.proxies.iter().map(|proxies| proxies.authorities.as_str()));
-    authorities.push(own);
+    authorities.extend(own);
     let authorities = certificates(&authorities, now)?;
     if !authorities.is_empty() {
         combined.insert(PROXY_CA, authorities);
-        for (key, own) in LISTS {
+        for (key, ours) in LISTS {
             let mut more: Vec<&str> = Vec::new();
             for proxies in &published.proxies {
                 more.extend(list_of(proxies, key).iter().map(String::as_str));
             }
-            more.push(own);
+            more.extend(own.map(|_| ours));
             combined.insert(key, names(text(key), &more)?);
         }
         if published.proxies.iter().any(|proxies| proxies.allowed.is_empty()) {

@@ -27,6 +27,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 pub(crate) use authentication_config::{ClientAuthorities, initial_authentication_config};
+pub(crate) use front_proxy::ClientCertificate;
+pub use front_proxy::FrontProxyError;
 pub(crate) use proxy::{ProxiedRequest, answer};
 pub(crate) use remote::Remote;
 pub(crate) use set::{ApiService, ApiServiceSet};
@@ -48,6 +50,8 @@ pub(crate) struct Aggregation {
     /// Another number means that discovery or `OpenAPI` of another server has changed.
     generation: AtomicU64,
     limits: Limits,
+    /// By what other servers recognize this one, if not by the certificate of this process.
+    shown: Option<ClientCertificate>,
 }
 
 struct Limits {
@@ -78,9 +82,10 @@ impl Drop for Tasks {
     }
 }
 
-impl Default for Aggregation {
-    fn default() -> Self {
+impl Aggregation {
+    pub(crate) fn new(shown: Option<ClientCertificate>) -> Self {
         Aggregation {
+            shown,
             set: RwLock::default(),
             tasks: Mutex::default(),
             generation: AtomicU64::new(0),
@@ -91,9 +96,12 @@ impl Default for Aggregation {
             },
         }
     }
-}
 
-impl Aggregation {
+    /// That of another server that begins where this one is.
+    pub(crate) fn fork(&self) -> Self {
+        Aggregation::new(self.shown.clone())
+    }
+
     /// The `APIServices` as they are. Empty as long as no other server answers for any of them.
     pub(crate) fn set(&self) -> Arc<ApiServiceSet> {
         Arc::clone(&self.set.read())
@@ -150,7 +158,7 @@ impl Server {
         let aggregation = &self.aggregation;
         let mut tasks = aggregation.tasks.lock();
         let before = |name: &str| tasks.get(name).map(|tasks| Arc::clone(&tasks.remote));
-        let set = Arc::new(ApiServiceSet::compile(&self.store, before));
+        let set = Arc::new(ApiServiceSet::compile(&self.store, before, aggregation.shown.as_ref()));
         tasks.retain(|name, _| set.remotes().any(|remote| remote.name == *name));
         for remote in set.remotes() {
             let known = tasks.get(&remote.name).is_some_and(|tasks| tasks.go_on_for(remote));

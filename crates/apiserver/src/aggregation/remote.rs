@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 
 use super::connections::Connections;
 use super::discovery::DiscoveredVersion;
-use super::front_proxy;
+use super::front_proxy::{self, ClientCertificate};
 use super::openapi::RemoteDocuments;
 use crate::server::Server;
 use crate::service::resolve::{self, Resolved};
@@ -47,6 +47,8 @@ pub(crate) struct Remote {
     pub(super) service: ServicePort,
     ca_bundle: Vec<u8>,
     insecure: bool,
+    /// How it recognizes this server, if not by the certificate of this process.
+    shown: Option<ClientCertificate>,
     /// What the condition `Available` says.
     pub(super) available: AtomicBool,
     /// Whether its tasks have begun: there was a runtime for them.
@@ -99,7 +101,12 @@ impl Wake {
 
 impl Remote {
     /// Reads an `APIService`; `None` if it is local. If nothing has changed for what there was before, that goes on.
-    pub(super) fn read(name: &str, object: &Value, before: Option<Arc<Remote>>) -> Option<Arc<Remote>> {
+    pub(super) fn read(
+        name: &str,
+        object: &Value,
+        before: Option<Arc<Remote>>,
+        shown: Option<&ClientCertificate>,
+    ) -> Option<Arc<Remote>> {
         let spec = &object["spec"];
         let service = spec.get("service").filter(|service| !service.is_null())?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -117,6 +124,7 @@ impl Remote {
             },
             ca_bundle: BASE64_STANDARD.decode(text(&spec["caBundle"])).unwrap_or_default(),
             insecure: spec["insecureSkipTLSVerify"] == true,
+            shown: shown.cloned(),
             available: AtomicBool::new(false),
             is_watched: AtomicBool::new(false),
             known: before
@@ -155,8 +163,11 @@ impl Remote {
             } else {
                 Trust::Bundle(&self.ca_bundle)
             };
-            let identity =
-                front_proxy::front_proxy().map(|proxy| (vec![proxy.client.certificate_der()], proxy.client.key_der()));
+            let own = || {
+                let proxy = front_proxy::front_proxy()?;
+                Some((vec![proxy.client.certificate_der()], proxy.client.key_der()))
+            };
+            let identity = self.shown.as_ref().map(ClientCertificate::identity).or_else(own);
             let http1 = tls::config(trust, identity, clock)?;
             Ok(Handshakes {
                 any: tls::with_http2(&http1),

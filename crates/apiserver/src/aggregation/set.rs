@@ -1,6 +1,6 @@
 //! The `APIServices` in the order of discovery, and those among them that another server answers for.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,6 +9,7 @@ use kubewright_store::Store;
 use kubewright_structural::crd::compare_versions;
 use serde_json::Value;
 
+use super::front_proxy::ClientCertificate;
 use super::remote::Remote;
 use crate::non_resource::openapi::is_own_document;
 use crate::object;
@@ -35,19 +36,24 @@ pub(crate) struct ApiServiceSet {
     /// Groups in the order of discovery, each with its versions in theirs.
     groups: Vec<Vec<ApiService>>,
     /// By the name of the `APIService`.
-    remotes: HashMap<String, Arc<Remote>>,
+    remotes: BTreeMap<String, Arc<Remote>>,
 }
 
 impl ApiServiceSet {
-    /// Reads the `APIServices` in a store. `before` is what there was of a remote one, which goes on if it is the same.
-    pub(super) fn compile(store: &Store, before: impl Fn(&str) -> Option<Arc<Remote>>) -> ApiServiceSet {
+    /// Reads the `APIServices` in a store. `before` is what there was of a remote one, which goes on if it is the same; `shown` is by
+    /// what other servers recognize this one.
+    pub(super) fn compile(
+        store: &Store,
+        before: impl Fn(&str) -> Option<Arc<Remote>>,
+        shown: Option<&ClientCertificate>,
+    ) -> ApiServiceSet {
         let resource = BuiltInId::ApiServices.resource();
         let snapshot = store.snapshot(resource.table);
         let mut services: Vec<(String, ApiService)> = Vec::new();
-        let mut remotes = HashMap::new();
+        let mut remotes = BTreeMap::new();
         for record in snapshot.records(None, None) {
             let object = object::to_value(resource, record, record.revision);
-            let remote = Remote::read(&record.key, &object, before(&record.key));
+            let remote = Remote::read(&record.key, &object, before(&record.key), shown);
             if let Some(remote) = &remote {
                 remote.available.store(is_available(&object), Ordering::Release);
                 remotes.insert(record.key.to_string(), Arc::clone(remote));
@@ -68,7 +74,7 @@ impl ApiServiceSet {
         self.remotes.is_empty()
     }
 
-    /// Those that another server answers for.
+    /// Those that another server answers for, by their names.
     pub(crate) fn remotes(&self) -> impl Iterator<Item = &Arc<Remote>> {
         self.remotes.values()
     }
@@ -114,10 +120,40 @@ impl ApiServiceSet {
         let remote = match head.info.path.strip_prefix("/openapi/v3/") {
             // Nobody speaks for what this server has itself.
             Some(name) if is_own_document(name, &server.definitions.served()) => None,
-            Some(name) => self.remotes().find(|remote| remote.has_openapi(name)),
+            Some(name) => self
+                .remotes()
+                .find(|remote| remote.has_openapi(name) && self.may_describe(remote, name)),
             None => self.route(head.info.path),
         };
         remote.cloned()
+    }
+
+    /// The names of the documents of `OpenAPI` v3 that other servers have, with where they are.
+    pub(crate) fn openapi_index(&self) -> BTreeMap<String, Value> {
+        let mut index = BTreeMap::new();
+        for remote in self.remotes() {
+            for (name, entry) in remote.openapi_index() {
+                if self.may_describe(remote, &name) {
+                    index.entry(name).or_insert(entry);
+                }
+            }
+        }
+        index
+    }
+
+    /// Whether a document is about what this server answers for, or about what no other server does: nobody speaks for another
+    /// one's group and version.
+    fn may_describe(&self, remote: &Remote, document: &str) -> bool {
+        let Some(subject) = document.strip_prefix("apis/") else {
+            return true;
+        };
+        match subject.split_once('/') {
+            Some((group, version)) => {
+                (&*remote.group, &*remote.version) == (group, version)
+                    || !self.remotes.contains_key(&format!("{version}.{group}"))
+            }
+            None => remote.group == subject || !self.remotes().any(|other| other.group == subject),
+        }
     }
 
     /// The other server that answers for a path (without escapes); `None` if this one does.

@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
 
+use super::order::{Order, Subject};
 use super::rows::{RowError, RowSource};
 use crate::custom::conversion::{ConversionCache, with_conversions};
 use crate::object::{self, meta_text, remove_meta, set_meta};
@@ -31,12 +31,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long rows may take to answer.
 const WITHIN: Duration = Duration::from_secs(30);
 
-/// The rows of a kind, and the turn of whoever brings the table in line with them.
+type RowResult<T> = std::result::Result<T, RowError>;
+
+/// The rows of a kind, and the order of those who bring the table in line with them.
 pub(crate) struct Mirror {
     rows: Arc<dyn RowSource>,
-    /// Held by whoever looks at rows or changes them: the table never goes back to what was seen before. When the last look at all
-    /// rows began.
-    turn: tokio::sync::Mutex<Option<Instant>>,
+    /// The table never goes back to what was seen before.
+    order: Order,
     following: Mutex<Weak<Following>>,
 }
 
@@ -53,7 +54,7 @@ impl Mirror {
     pub(crate) fn new(rows: Arc<dyn RowSource>) -> Self {
         Mirror {
             rows,
-            turn: tokio::sync::Mutex::new(None),
+            order: Order::default(),
             following: Mutex::new(Weak::new()),
         }
     }
@@ -75,59 +76,78 @@ impl Mirror {
     }
 
     async fn refresh_row(&self, server: &Server, storage: &Resource, namespace: &str, name: &str) -> Result<()> {
-        let refused = |error: RowError| error.status(storage, name);
-        let _turn = self.turn.lock().await;
-        match in_time(self.rows.get(namespace, name)).await {
-            Ok(Some(row)) => {
-                let row = Row::of(storage, row).map_err(refused)?;
-                if row.key != object::key(namespace, name) {
-                    let why = format!(
-                        "asked for {}, the rows answered with {}",
-                        object::key(namespace, name),
-                        row.key
-                    );
-                    return Err(refused(RowError::Internal(why)));
-                }
-                put(server, storage, row);
-            }
-            Ok(None) | Err(RowError::NotFound) => take_out(server, storage, &object::key(namespace, name)),
-            Err(error) => return Err(refused(error)),
-        }
-        Ok(())
+        let looked = in_time(self.look_at_row(server, storage, namespace, name)).await;
+        looked.map_err(|error| error.status(storage, name))
     }
 
     async fn refresh_rows(&self, server: &Server, storage: &Resource, namespace: Option<&str>) -> Result<()> {
-        let refused = |error: RowError| error.status(storage, "");
-        let asked = Instant::now();
-        let mut looked = self.turn.lock().await;
-        // Another request looked at all rows while this one waited for its turn.
-        if looked.is_some_and(|began| began > asked) {
+        let looked = in_time(self.look_at_rows(server, storage, namespace)).await;
+        looked.map_err(|error| error.status(storage, ""))
+    }
+
+    async fn look_at_row(&self, server: &Server, storage: &Resource, namespace: &str, name: &str) -> RowResult<()> {
+        let key = object::key(namespace, name);
+        let asked = self.order.now();
+        let mut turn = self.order.turn(Subject::Row(key.clone())).await;
+        if turn.was_looked_at_since(asked) {
             return Ok(());
         }
-        let began = Instant::now();
+        let look = self.order.look();
+        let row = match self.rows.get(namespace, name).await {
+            Ok(Some(row)) => Some(Row::of(storage, row)?),
+            Ok(None) | Err(RowError::NotFound) => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(row) = row.as_ref().filter(|row| row.key != key) {
+            let why = format!("asked for {key}, the rows answered with {}", row.key);
+            return Err(RowError::Internal(why));
+        }
+        let found = look.found();
+        if found.is_newest(namespace, &key) {
+            match row {
+                Some(row) => drop(put(server, storage, row)),
+                None => take_out(server, storage, &key),
+            }
+            found.note(Subject::Row(key));
+        }
+        turn.looked(look.began());
+        Ok(())
+    }
+
+    async fn look_at_rows(&self, server: &Server, storage: &Resource, namespace: Option<&str>) -> RowResult<()> {
+        let subject = Subject::Rows(namespace.map(str::to_owned));
+        let asked = self.order.now();
+        let mut turn = self.order.turn(subject.clone()).await;
+        if turn.was_looked_at_since(asked) {
+            return Ok(());
+        }
+        let look = self.order.look();
         let mut rows: BTreeMap<String, Row> = BTreeMap::new();
-        for row in in_time(self.rows.list(namespace)).await.map_err(refused)? {
-            let row = Row::of(storage, row).map_err(refused)?;
-            if namespace.is_some_and(|namespace| !row.key.starts_with(&format!("{namespace}/"))) {
+        for row in self.rows.list(namespace).await? {
+            let row = Row::of(storage, row)?;
+            if namespace.is_some_and(|namespace| row.namespace() != namespace) {
                 continue;
             }
             let key = row.key.clone();
             if rows.insert(key.clone(), row).is_some() {
-                return Err(refused(RowError::Internal(format!("two rows are named {key}"))));
+                return Err(RowError::Internal(format!("two rows are named {key}")));
             }
         }
+        let found = look.found();
+        let knows = |namespace: &str, key: &str| found.is_newest(namespace, key) && !found.is_being_written(key);
         let snapshot = server.store.snapshot(storage.table);
         for record in snapshot.records(namespace, None) {
-            if !rows.contains_key(&*record.key) {
+            if !rows.contains_key(&*record.key) && knows(record.namespace().unwrap_or_default(), &record.key) {
                 take_out(server, storage, &record.key);
             }
         }
         for row in rows.into_values() {
-            put(server, storage, row);
+            if knows(row.namespace(), &row.key) {
+                put(server, storage, row);
+            }
         }
-        if namespace.is_none() {
-            *looked = Some(began);
-        }
+        found.note(subject);
+        turn.looked(look.began());
         Ok(())
     }
 
@@ -135,12 +155,17 @@ impl Mirror {
     pub(crate) async fn create(&self, server: &Server, resource: &Resource, object: &Value) -> Result<Arc<Record>> {
         let storage = storage(server, resource)?;
         let name = meta_text(object, "name");
-        let refused = |error: RowError| error.status(resource, name);
+        let key = object::key(meta_text(object, "namespace"), name);
         let object = for_storage(server, resource, &storage, object).await?;
-        let _turn = self.turn.lock().await;
-        let made = in_time(self.rows.create(object)).await.map_err(refused)?;
-        let row = Row::of(&storage, made).map_err(refused)?;
-        put(server, &storage, row).ok_or_else(|| Status::internal("the row is gone"))
+        let making = async {
+            let _turn = self.order.turn(Subject::Row(key.clone())).await;
+            let write = self.order.write(key);
+            let row = Row::of(&storage, self.rows.create(object).await?)?;
+            let key = row.key.clone();
+            Ok(write.ended(&key, || put(server, &storage, row)))
+        };
+        let made = in_time(making).await.map_err(|error| error.status(resource, name))?;
+        made.ok_or_else(|| Status::internal("the row is gone"))
     }
 
     /// Replaces the row behind a record; `None` when the row has changed meanwhile.
@@ -152,32 +177,40 @@ impl Mirror {
         object: &Value,
     ) -> Result<Option<Arc<Record>>> {
         let storage = storage(server, resource)?;
-        let refused = |error: RowError| error.status(resource, record.name());
         let object = for_storage(server, resource, &storage, object).await?;
-        let _turn = self.turn.lock().await;
-        if !is_current(server, &storage, record) {
-            return Ok(None);
-        }
-        let made = in_time(self.rows.update(object)).await.map_err(refused)?;
-        let row = Row::of(&storage, made).map_err(refused)?;
-        Ok(put(server, &storage, row))
+        let replacing = async {
+            let _turn = self.order.turn(Subject::Row(record.key.to_string())).await;
+            let write = self.order.write(record.key.to_string());
+            if !is_current(server, &storage, record) {
+                return Ok(None);
+            }
+            let row = Row::of(&storage, self.rows.update(object).await?)?;
+            let key = row.key.clone();
+            Ok(write.ended(&key, || put(server, &storage, row)))
+        };
+        let replaced = in_time(replacing).await;
+        replaced.map_err(|error| error.status(resource, record.name()))
     }
 
     /// Removes the row behind a record; false when the row has changed meanwhile.
     pub(crate) async fn delete(&self, server: &Server, resource: &Resource, record: &Record) -> Result<bool> {
         let storage = storage(server, resource)?;
-        let _turn = self.turn.lock().await;
-        if !is_current(server, &storage, record) {
-            return Ok(false);
-        }
-        let namespace = record.namespace().unwrap_or_default();
-        match in_time(self.rows.delete(namespace, record.name())).await {
-            Ok(()) | Err(RowError::NotFound) => {
-                take_out(server, &storage, &record.key);
-                Ok(true)
+        let removing = async {
+            let _turn = self.order.turn(Subject::Row(record.key.to_string())).await;
+            let write = self.order.write(record.key.to_string());
+            if !is_current(server, &storage, record) {
+                return Ok(false);
             }
-            Err(error) => Err(error.status(resource, record.name())),
-        }
+            let namespace = record.namespace().unwrap_or_default();
+            match self.rows.delete(namespace, record.name()).await {
+                Ok(()) | Err(RowError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+            write.ended(&record.key, || take_out(server, &storage, &record.key));
+            Ok(true)
+        };
+        let removed = in_time(removing).await;
+        removed.map_err(|error| error.status(resource, record.name()))
     }
 
     /// Whether finalizers of rows could be kept: without that, nothing waits for them.
@@ -194,13 +227,22 @@ impl Mirror {
         }
         let (mirror, server) = (Arc::clone(self), server.me.clone());
         let task = tokio::spawn(async move {
+            let mut failing = false;
             loop {
                 // Asked before the look, so that no change between the two is missed.
                 let mut changed = pin!(mirror.rows.changed());
                 let at_once = poll_fn(|context| Poll::Ready(changed.as_mut().poll(context).is_ready())).await;
                 let Some(server) = server.upgrade() else { return };
-                // Clients of a watch are told by the next request that reads: a watch has no way to say it.
-                let _ = mirror.refresh_rows(&server, &storage, None).await;
+                // A watch has no way to say it: its clients are told by the next request that reads. Once is enough to say here, since
+                // the next look may be a moment later.
+                let looked = mirror.refresh_rows(&server, &storage, None).await;
+                if let Err(status) = &looked
+                    && !failing
+                {
+                    let (resource, error) = (&storage.plural, &status.message);
+                    tracing::warn!(%resource, %error, "rows cannot be read, so watches miss their changes until they can");
+                }
+                failing = looked.is_err();
                 drop(server);
                 tokio::time::sleep(PAUSE).await;
                 if !at_once {
@@ -222,10 +264,8 @@ impl Server {
     }
 }
 
-/// What rows answer, within reason: one that never does would hold up all that come after it.
-async fn in_time<T>(
-    asking: impl Future<Output = std::result::Result<T, RowError>>,
-) -> std::result::Result<T, RowError> {
+/// What rows answer, within reason, and the wait for those who asked the same before.
+async fn in_time<T>(asking: impl Future<Output = RowResult<T>>) -> RowResult<T> {
     let late = |_| RowError::Unavailable(format!("the rows did not answer within {} seconds", WITHIN.as_secs()));
     tokio::time::timeout(WITHIN, asking).await.map_err(late)?
 }
@@ -237,7 +277,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(storage: &Resource, mut row: Value) -> std::result::Result<Row, RowError> {
+    fn of(storage: &Resource, mut row: Value) -> RowResult<Row> {
         let wrong = |why: String| RowError::Internal(format!("a row of {} {why}", storage.plural));
         let Some(version) = storage.custom() else {
             return Err(wrong("is of no defined kind".to_owned()));
@@ -278,6 +318,10 @@ impl Row {
             draft,
         })
     }
+
+    fn namespace(&self) -> &str {
+        self.key.rsplit_once('/').map_or("", |(namespace, _)| namespace)
+    }
 }
 
 /// The resource in the version that rows are in.
@@ -307,7 +351,7 @@ fn is_current(server: &Server, storage: &Resource, record: &Record) -> bool {
     current.is_some_and(|current| current.revision == record.revision)
 }
 
-/// Puts a row into the table, unless it is there as it is. Whoever calls has the turn, so that nobody else writes.
+/// Puts a row into the table, unless it is there as it is. Whoever calls holds the order, so that nobody else changes the table.
 fn put(server: &Server, storage: &Resource, row: Row) -> Option<Arc<Record>> {
     let store = &server.store;
     match store.get(storage.table, &row.key) {

@@ -6,6 +6,7 @@
 
 mod access;
 mod mirror;
+mod order;
 mod rows;
 
 use std::collections::BTreeMap;

@@ -188,9 +188,8 @@ impl Documents {
 /// `/openapi/v3`: where each document is.
 pub(crate) fn index(sources: &Sources) -> Bytes {
     let served = &*sources.served;
-    let mut paths = Map::new();
+    let mut paths: Map<String, Value> = sources.services.openapi_index().into_iter().collect();
     for remote in sources.services.remotes() {
-        paths.extend(remote.openapi_index());
         if let Some((name, text)) = remote.translated_openapi() {
             let url = format!("/openapi/v3/{name}?hash={}", hash(&text));
             paths.insert(name, json!({ "serverRelativeURL": url }));

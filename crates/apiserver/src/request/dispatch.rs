@@ -50,13 +50,14 @@ pub(crate) fn check_namespace(target: &Target<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Answers a request before its deadline where a conversion webhook may delay it. Admission checks the deadline itself.
+/// Answers a request before its deadline where a conversion webhook, or rows that live elsewhere, may delay it. Admission checks the deadline itself.
 pub(super) async fn in_time(call: &mut Call<'_>, verb: Verb) -> Result<HandlerOutput> {
-    let converts = call
-        .resource()
+    let resource = call.resource();
+    let converts = resource
         .custom()
         .is_some_and(|version| version.kind.webhook().is_some());
-    if !converts || verb == Verb::Watch {
+    let waits = converts || call.server.mirror_of(resource).is_some();
+    if !waits || verb == Verb::Watch {
         return dispatch(call, verb).await;
     }
     let deadline = *call.deadline.get_or_init(|| Deadline::of(call.server, call.query));

@@ -156,7 +156,7 @@ impl ApiServer {
             webhooks: Webhooks::default(),
             policies: Policies::default(),
             local_endpoints: LocalEndpoints::default(),
-            aggregation: Aggregation::default(),
+            aggregation: Aggregation::new(options.front_proxy.clone()),
             client_authorities: ClientAuthorities::default(),
             mirrors: OnceLock::new(),
             admission: options.admission.clone(),
@@ -169,6 +169,7 @@ impl ApiServer {
             flags: options.flags.clone(),
         });
         server.aggregate_roles();
+        server.forget_own_front_proxy();
         ApiServer { server }
     }
 
@@ -225,7 +226,7 @@ impl ApiServer {
             webhooks: server.webhooks.fork(),
             policies: server.policies.fork(),
             local_endpoints: server.local_endpoints.fork(),
-            aggregation: Aggregation::default(),
+            aggregation: server.aggregation.fork(),
             client_authorities: server.client_authorities.fork(),
             mirrors: server.mirrors.clone(),
             admission: server.admission.clone(),

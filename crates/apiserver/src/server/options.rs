@@ -12,6 +12,7 @@ use kubewright_system::clock::Clock;
 use crate::access::tokens::ServiceAccountTokens;
 use crate::access::{AuthorizationWebhook, User};
 use crate::admit::{AdmissionConfigurationError, AdmissionPlugin, Settings};
+use crate::aggregation::{ClientCertificate, FrontProxyError};
 use crate::audit::{AuditLog, AuditLogFormat, AuditPolicy};
 use crate::extension::DelegatedAccess;
 
@@ -91,6 +92,7 @@ pub struct Options {
     pub(crate) service_account_tokens: ServiceAccountTokens,
     pub(crate) timeouts: Timeouts,
     pub(crate) flags: Arc<[(String, String)]>,
+    pub(crate) front_proxy: Option<ClientCertificate>,
 }
 
 /// Tokens are secrets and not shown.
@@ -111,6 +113,7 @@ impl std::fmt::Debug for Options {
             .field("service_account_tokens", &self.service_account_tokens)
             .field("timeouts", &self.timeouts)
             .field("flags", &self.flags.len())
+            .field("front_proxy", &self.front_proxy.is_some())
             .finish()
     }
 }
@@ -132,6 +135,7 @@ impl Default for Options {
             service_account_tokens: ServiceAccountTokens::default(),
             timeouts: Timeouts::default(),
             flags: Arc::default(),
+            front_proxy: None,
         }
     }
 }
@@ -211,6 +215,16 @@ impl Options {
     pub fn flags(mut self, flags: impl IntoIterator<Item = (String, String)>) -> Self {
         self.flags = flags.into_iter().collect();
         self
+    }
+
+    /// The certificate by which servers of aggregated APIs recognize this one, followed by those between it and its authority, and
+    /// its private key; both as PEM. By default there is one of this process.
+    ///
+    /// `ConfigMap` `kube-system/extension-apiserver-authentication` then names no authority of front proxies but those that listeners are
+    /// given ([`ListenOptions::front_proxies`](crate::ListenOptions::front_proxies)).
+    pub fn front_proxy_certificate(mut self, chain: &str, key: &str) -> Result<Self, FrontProxyError> {
+        self.front_proxy = Some(ClientCertificate::of(chain, key)?);
+        Ok(self)
     }
 
     /// How tokens of service accounts are signed and verified (with a key of this server's own by default).

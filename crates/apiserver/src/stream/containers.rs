@@ -8,13 +8,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use kubewright_store::Store;
 use parking_lot::RwLock;
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 use tokio::task::JoinSet;
 
 use super::Connection;
 use super::exec::{ExecCommand, ExecEnd, ExecFuture, ExecStreams};
 use crate::object;
+use crate::registry::BuiltInId;
 use crate::server::ApiServer;
 
 /// How many bytes wait in each direction of a connection to what was registered for a port.
@@ -88,6 +91,7 @@ pub struct AttachTarget {
 
 type OnExec = Arc<dyn Fn(ExecCommand, ExecStreams) -> ExecFuture + Send + Sync>;
 type OnAttach = Arc<dyn Fn(AttachTarget, ExecStreams) -> ExecFuture + Send + Sync>;
+type IsMeant = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
 type OnConnect = Arc<dyn Fn(Box<dyn Connection>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// What was registered for a Pod.
@@ -103,6 +107,8 @@ struct Registered {
 pub(crate) struct Containers {
     /// By the key of the Pod.
     registered: RwLock<HashMap<String, Registered>>,
+    /// For Pods that something is true of, the newest last.
+    exec_where: RwLock<Vec<(IsMeant, OnExec)>>,
     backend: RwLock<Option<Arc<dyn ContainerBackend>>>,
 }
 
@@ -111,22 +117,36 @@ impl Containers {
     pub(crate) fn fork(&self) -> Self {
         Containers {
             registered: RwLock::new(self.registered.read().clone()),
+            exec_where: RwLock::new(self.exec_where.read().clone()),
             backend: RwLock::default(),
         }
     }
 
-    /// What stands behind a Pod.
-    pub(crate) fn of(&self, pod: &PodIdentity) -> PodContainers {
-        let registered = self
-            .registered
-            .read()
-            .get(&object::key(&pod.namespace, &pod.name))
-            .cloned();
+    /// What stands behind a Pod of a store.
+    pub(crate) fn of(&self, store: &Store, pod: &PodIdentity) -> PodContainers {
+        let key = object::key(&pod.namespace, &pod.name);
+        let mut registered = self.registered.read().get(&key).cloned().unwrap_or_default();
+        if registered.exec.is_none() {
+            registered.exec = self.exec_where(store, &key);
+        }
         let backend = self.backend.read().clone();
         PodContainers {
-            registered: registered.unwrap_or_default(),
+            registered,
             backend: backend.and_then(|backend| backend.pod(pod)),
         }
+    }
+
+    /// What answers commands in a Pod because something is true of it.
+    fn exec_where(&self, store: &Store, key: &str) -> Option<OnExec> {
+        let answers = self.exec_where.read().clone();
+        if answers.is_empty() {
+            return None;
+        }
+        let pods = BuiltInId::Pods.resource();
+        let record = store.get(pods.table, key)?;
+        let pod = object::to_value(pods, &record, record.revision);
+        let (_, run) = answers.into_iter().rev().find(|(is_meant, _)| is_meant(&pod))?;
+        Some(run)
     }
 
     fn register(&self, namespace: &str, pod: &str, change: impl FnOnce(&mut Registered)) {
@@ -240,6 +260,27 @@ impl ApiServer {
         let run: OnExec = Arc::new(move |command, streams| Box::pin(run(command, streams)));
         let containers = &self.server.containers;
         containers.register(namespace, pod, |registered| registered.exec = Some(run));
+    }
+
+    /// As [`on_exec`](Self::on_exec), for all Pods of which `is_meant` is true, such as those of a Deployment, whose names nobody knows
+    /// before. What is registered for the name of a Pod comes first, then what was registered last.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, ExecEnd, Options};
+    ///
+    /// let server = ApiServer::new(Options::new());
+    /// let is_web = |pod: &serde_json::Value| pod["metadata"]["labels"]["app"] == "web";
+    /// server.on_exec_where(is_web, |_, _| async { ExecEnd::Failed("the node is out of memory".to_owned()) });
+    /// ```
+    pub fn on_exec_where<P, F, Fut>(&self, is_meant: P, run: F)
+    where
+        P: Fn(&Value) -> bool + Send + Sync + 'static,
+        F: Fn(ExecCommand, ExecStreams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ExecEnd> + Send + 'static,
+    {
+        let run: OnExec = Arc::new(move |command, streams| Box::pin(run(command, streams)));
+        let mut answers = self.server.containers.exec_where.write();
+        answers.push((Arc::new(is_meant), run));
     }
 
     /// Has `run` stand for the first process of each container of a Pod, for clients that attach to it (`kubectl attach`,

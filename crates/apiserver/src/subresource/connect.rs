@@ -49,7 +49,7 @@ pub(super) async fn connect(call: &Call<'_>, subresource: Subresource<'_>) -> Re
         name: call.target.name.to_owned(),
         uid: record.uid.to_string(),
     };
-    let containers = call.server.containers.of(&identity);
+    let containers = call.server.containers.of(&call.server.store, &identity);
     match subresource {
         Subresource::Exec => exec(call, identity, container, &containers, life),
         Subresource::Attach => attach(call, identity, container, &containers, life),

@@ -246,7 +246,8 @@ fn certificates_of(text: &str, whose: &'static str) -> Result<Vec<CertificateDer
     Ok(certificates)
 }
 
-fn key_of(text: &str) -> Option<PrivateKeyDer<'static>> {
+/// The first private key of a PEM.
+pub(crate) fn key_of(text: &str) -> Option<PrivateKeyDer<'static>> {
     pem::blocks(text.as_bytes()).find_map(|block| match block.kind.as_str() {
         "PRIVATE KEY" => Some(PrivateKeyDer::Pkcs8(block.bytes.into())),
         "RSA PRIVATE KEY" => Some(PrivateKeyDer::Pkcs1(block.bytes.into())),

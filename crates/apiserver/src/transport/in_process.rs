@@ -15,6 +15,7 @@ use http_body_util::{BodyDataStream, BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use kube::client::ClientBuilder;
 use kube::client::retry::RetryPolicy;
@@ -123,9 +124,12 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let InProcess { server, identity } = self.clone();
         Box::pin(async move {
-            let (parts, body) = request.into_parts();
+            let (mut parts, body) = request.into_parts();
             if is_upgrade(&parts.headers) {
-                return Ok(over_a_pipe(server, identity, parts).await);
+                return match parts.extensions.remove::<OnUpgrade>() {
+                    Some(connection) => over_its_connection(&server, &identity, &parts, body, connection).await,
+                    None => Ok(over_a_pipe(server, identity, parts).await),
+                };
             }
             let mut response = server.serve(&identity, &parts, InProcessBody(body)).await?;
             response.extensions_mut().insert(SameProcess);
@@ -153,7 +157,27 @@ where
     }
 }
 
-/// Answers a request that asks for another protocol. Clients find the connection behind the answer with `hyper::upgrade::on`, and only a
+/// Answers a request that asks for another protocol and came over a connection of hyper's, such as one to the server of an
+/// aggregated API: what it becomes goes on over that connection.
+async fn over_its_connection<B>(
+    server: &ApiServer,
+    identity: &Identity,
+    parts: &Parts,
+    body: B,
+    connection: OnUpgrade,
+) -> Result<Response<Body>, Infallible>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    let mut response = server.serve(identity, parts, InProcessBody(body)).await?;
+    let upgraded = Upgraded::default();
+    upgraded.keep(connection, &mut response);
+    tokio::spawn(async move { upgraded.run().await });
+    Ok(response)
+}
+
+/// Answers a request that asks for another protocol and came without a connection. Clients find the connection behind the answer with `hyper::upgrade::on`, and only a
 /// connection of hyper's own has one: both ends of HTTP/1.1 are here, with a pipe between.
 async fn over_a_pipe(server: ApiServer, identity: Identity, parts: Parts) -> Response<Body> {
     let (client, connection) = tokio::io::duplex(PIPE);

@@ -3,7 +3,7 @@
 //! A transport knows who its client is and how a body is read within its limit; it calls `ApiServer::serve` for every
 //! request.
 
-mod certificates;
+pub(crate) mod certificates;
 mod connection;
 mod http1;
 mod identity;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
 use kubewright_apiserver::{ApiServer, ExecEnd, ListenOptions, Options};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
@@ -98,6 +99,41 @@ async fn a_client_that_stops_reading_is_disconnected_and_its_command_ends() {
     let unread = connect(&listener, &exec("yes")).await;
     // Sooner than a ping, which is written every 30 seconds, finds out.
     end_within(PATIENCE / 3, &server, ended).await;
+    drop(unread);
+}
+
+#[tokio::test]
+async fn a_client_that_stops_reading_its_watch_is_disconnected() {
+    const WATCHES: &str = "scope=\"namespace\",subresource=\"\",verb=\"WATCH\",version=\"v1\"}";
+    const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+    let server = ApiServer::new(Options::new());
+    let patience = Duration::from_millis(100);
+    let listener = server
+        .listen(ListenOptions::default().write_timeout(patience))
+        .await
+        .unwrap();
+    let unread = connect(&listener, &format!("{CONFIG_MAPS}?watch=true")).await;
+    let has = async |count: u32| {
+        let request = Request::get("/metrics").body(Bytes::new()).unwrap();
+        let metrics = server.handle(request).await.into_body().collect().await.unwrap();
+        let metrics = String::from_utf8(metrics.to_bytes().to_vec()).unwrap();
+        metrics.contains(&format!("{WATCHES} {count}\n"))
+    };
+    assert!(has(1).await, "the watch is not counted");
+    let disconnected = async {
+        let mut number = 0;
+        while !has(0).await {
+            // More than any socket buffers, but not without end.
+            if number < 40 {
+                let object =
+                    json!({ "metadata": { "name": format!("c{number}") }, "data": { "k": "x".repeat(1_000_000) } });
+                create(&server, CONFIG_MAPS, object).await;
+                number += 1;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, disconnected).await.expect("the watch goes on");
     drop(unread);
 }
 

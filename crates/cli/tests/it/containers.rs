@@ -16,21 +16,43 @@ use crate::support::{Server, kubewright};
 /// Longer than anything here takes, also on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// What kubectl speaks to containers: what it prefers,
+const WEBSOCKET: Environment = &[];
+/// and what those before 1.31 know.
+const SPDY: Environment = &[
+    ("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "false"),
+    ("KUBECTL_PORT_FORWARD_WEBSOCKETS", "false"),
+];
+
+type Environment = &'static [(&'static str, &'static str)];
+
+/// Does the same with each of them, in a cluster of its own.
+fn over_both(scenario: impl Fn(&Cluster)) {
+    for environment in [WEBSOCKET, SPDY] {
+        let Some(cluster) = Cluster::start(environment) else {
+            return;
+        };
+        scenario(&cluster);
+    }
+}
+
 /// A cluster whose Pods run the shell of this machine, and the kubectl that talks to it.
 struct Cluster {
     kubectl: PathBuf,
     server: Server,
     home: tempfile::TempDir,
+    environment: Environment,
 }
 
 impl Cluster {
     /// `None` when there is no kubectl.
-    fn start() -> Option<Cluster> {
+    fn start(environment: Environment) -> Option<Cluster> {
         let kubectl = kubewright_test_support::kubectl()?;
         let cluster = Cluster {
             kubectl,
             server: Server::start_with(&["--controllers=all", "--run-images"]),
             home: tempfile::tempdir().unwrap(),
+            environment,
         };
         cluster.load("shell:dev", Path::new("/bin/sh"), &[]);
         // Pods are refused before there is an account for them.
@@ -56,7 +78,8 @@ impl Cluster {
             .args(arguments)
             .env("KUBECONFIG", &self.server.kubeconfig)
             // Its cache of discovery documents.
-            .env("HOME", self.home.path());
+            .env("HOME", self.home.path())
+            .envs(self.environment.iter().copied());
         command
     }
 
@@ -131,7 +154,8 @@ impl Cluster {
             .args(arguments)
             .env("KUBECONFIG", &self.server.kubeconfig)
             .env("HOME", self.home.path())
-            .env("TERM", "xterm");
+            .env("TERM", "xterm")
+            .envs(self.environment.iter().copied());
         let child = command.spawn(end_of_kubectl).unwrap();
         let terminal = std::sync::Arc::new(terminal);
         let (sender, pieces) = channel();
@@ -248,7 +272,10 @@ const WAITS: &str = r#""image": "shell:dev", "args": ["-c", "echo started; while
 
 #[test]
 fn kubectl_exec_runs_the_program_of_the_image() {
-    let Some(cluster) = Cluster::start() else { return };
+    over_both(exec_runs_the_program_of_the_image);
+}
+
+fn exec_runs_the_program_of_the_image(cluster: &Cluster) {
     cluster.pod("shell", WAITS);
     let exec =
         |words: &[&'static str], input: &str| cluster.run(&[&["exec", "-i", "shell", "--"], words].concat(), input);
@@ -284,7 +311,10 @@ fn kubectl_exec_runs_the_program_of_the_image() {
 
 #[test]
 fn kubectl_exec_has_a_terminal_that_follows_its_own() {
-    let Some(cluster) = Cluster::start() else { return };
+    over_both(exec_has_a_terminal_that_follows_its_own);
+}
+
+fn exec_has_a_terminal_that_follows_its_own(cluster: &Cluster) {
     cluster.pod("shell", WAITS);
     let mut talk = cluster.talks(&["exec", "-it", "shell", "--", "sh"]);
     // The size comes a moment after the beginning.
@@ -309,7 +339,10 @@ fn kubectl_exec_has_a_terminal_that_follows_its_own() {
 
 #[test]
 fn kubectl_cp_copies_files_and_folders_there_and_back() {
-    let Some(cluster) = Cluster::start() else { return };
+    over_both(cp_copies_files_and_folders_there_and_back);
+}
+
+fn cp_copies_files_and_folders_there_and_back(cluster: &Cluster) {
     cluster.pod("shell", WAITS);
     let home = tempfile::tempdir().unwrap();
     let there = home.path().join("there");
@@ -349,7 +382,10 @@ fn kubectl_cp_copies_files_and_folders_there_and_back() {
 
 #[test]
 fn kubectl_attach_talks_to_the_process_of_a_container() {
-    let Some(cluster) = Cluster::start() else { return };
+    over_both(attach_talks_to_the_process_of_a_container);
+}
+
+fn attach_talks_to_the_process_of_a_container(cluster: &Cluster) {
     let listens = r#""image": "shell:dev", "stdin": true, "stdinOnce": true, "args": ["-c", "while read line; do echo heard $line; done"]"#;
     cluster.pod("listens", listens);
     let (said, _) = cluster.does(&["attach", "-i", "listens"], "one\ntwo\n");
@@ -381,7 +417,10 @@ fn anonymously(url: &str, path: &str) -> String {
 
 #[test]
 fn kubectl_port_forward_reaches_what_the_pod_listens_on_and_nothing_else() {
-    let Some(cluster) = Cluster::start() else { return };
+    over_both(port_forward_reaches_what_the_pod_listens_on_and_nothing_else);
+}
+
+fn port_forward_reaches_what_the_pod_listens_on_and_nothing_else(cluster: &Cluster) {
     let binary = Path::new(env!("CARGO_BIN_EXE_kubewright"));
     cluster.load("inner:dev", binary, &["--program=/bin/shell=/bin/sh"]);
     let port = free_port();
@@ -428,7 +467,10 @@ fn kubectl_port_forward_reaches_what_the_pod_listens_on_and_nothing_else() {
 
 #[test]
 fn kubectl_debug_adds_a_container_and_copies_a_pod() {
-    let Some(cluster) = Cluster::start() else { return };
+    over_both(debug_adds_a_container_and_copies_a_pod);
+}
+
+fn debug_adds_a_container_and_copies_a_pod(cluster: &Cluster) {
     cluster.pod("shell", WAITS);
     let mut talk = cluster.talks(&["debug", "-it", "shell", "--image=shell:dev", "-c", "debugger"]);
     talk.says("echo I am $HOSTNAME\n");
@@ -466,7 +508,9 @@ fn kubectl_debug_adds_a_container_and_copies_a_pod() {
 
 #[test]
 fn kubectl_is_told_that_there_is_no_process_in_a_simulated_pod() {
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = Cluster::start(WEBSOCKET) else {
+        return;
+    };
     cluster.does(&["run", "nginx", "--image=nginx"], "");
     cluster.does(&["wait", "--for=condition=Ready", "--timeout=60s", "pod/nginx"], "");
     for words in [

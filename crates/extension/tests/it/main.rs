@@ -6,3 +6,4 @@ mod rows;
 mod served;
 mod support;
 mod versions;
+mod websocket;

@@ -390,3 +390,176 @@ async fn rows_that_never_answer_hold_nobody_up_for_ever() {
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{refused}");
     }
 }
+
+/// Readers that take a tenth of a second each, but for `a`, which takes for ever.
+#[derive(Clone, Default)]
+struct Slow {
+    gets: Arc<AtomicUsize>,
+}
+
+const EACH: Duration = Duration::from_millis(100);
+
+impl Rows<Reader> for Slow {
+    async fn list(&self, _namespace: Option<&str>) -> Result<Vec<Reader>, RowError> {
+        Err(RowError::Unavailable("the list is lost".to_owned()))
+    }
+
+    async fn get(&self, _namespace: Option<&str>, name: &str) -> Result<Option<Reader>, RowError> {
+        self.gets.fetch_add(1, Ordering::Relaxed);
+        if name == "a" {
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(EACH).await;
+        Ok(Some(reader(name, 1)))
+    }
+}
+
+impl WatchRows<Reader> for Slow {
+    async fn changed(&self) {}
+}
+
+async fn slow(slow: &Slow) -> ApiServer {
+    let rows = RowStore::<Reader, _>::new(slow.clone()).watch();
+    ExtensionServer::new().rows(rows).local_server().await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn gets_do_not_wait_for_one_another() {
+    let server = slow(&Slow::default()).await;
+    let began = tokio::time::Instant::now();
+    let paths: Vec<String> = (0..50).map(|at| format!("{READERS}/reader-{at}")).collect();
+    let answers = futures_util::future::join_all(paths.iter().map(|path| get(&server, path))).await;
+    assert!(answers.iter().all(|(status, _)| *status == StatusCode::OK));
+    assert!(began.elapsed() < EACH * 2, "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn gets_of_one_row_share_the_next_look_at_it() {
+    let rows = Slow::default();
+    let server = slow(&rows).await;
+    let began = tokio::time::Instant::now();
+    let path = format!("{READERS}/jane");
+    let answers = futures_util::future::join_all((0..50).map(|_| get(&server, &path))).await;
+    assert!(answers.iter().all(|(status, _)| *status == StatusCode::OK));
+    // What was being read when they asked may be older than they are, so all but the first are answered by the second look.
+    assert_eq!(rows.gets.load(Ordering::Relaxed), 2);
+    assert!(began.elapsed() < EACH * 3, "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_that_never_answers_delays_no_other_and_not_beyond_the_deadline() {
+    let server = slow(&Slow::default()).await;
+    let began = tokio::time::Instant::now();
+    let path = format!("{READERS}/a?timeout=5s");
+    let hung = async {
+        let (status, refused) = get(&server, &path).await;
+        assert_eq!(status, StatusCode::GATEWAY_TIMEOUT, "{refused}");
+        began.elapsed()
+    };
+    let other = async {
+        let (status, _) = get(&server, &format!("{READERS}/b")).await;
+        assert_eq!(status, StatusCode::OK);
+        began.elapsed()
+    };
+    let (hung, other) = tokio::join!(hung, other);
+    assert!(other < EACH * 2, "{other:?}");
+    assert!(
+        (Duration::from_secs(5)..Duration::from_secs(6)).contains(&hung),
+        "{hung:?}"
+    );
+    // Nothing of the request that was given up holds the next one up.
+    assert_eq!(get(&server, &path).await.0, StatusCode::GATEWAY_TIMEOUT);
+}
+
+/// A list that waits until it is let go on, and reads of single rows that do not.
+#[derive(Clone, Default)]
+struct Overtaken {
+    register: Register,
+    began: Arc<Notify>,
+    goes_on: Arc<Notify>,
+}
+
+impl Rows<Reader> for Overtaken {
+    async fn list(&self, namespace: Option<&str>) -> Result<Vec<Reader>, RowError> {
+        let rows = self.register.list(namespace).await;
+        self.began.notify_one();
+        self.goes_on.notified().await;
+        rows
+    }
+
+    async fn get(&self, namespace: Option<&str>, name: &str) -> Result<Option<Reader>, RowError> {
+        let rows = self.register.list(namespace).await?;
+        Ok(rows.into_iter().find(|row| row.metadata.name.as_deref() == Some(name)))
+    }
+}
+
+impl UpdateRows<Reader> for Overtaken {
+    async fn update(&self, object: Reader) -> Result<Reader, RowError> {
+        self.register.update(object).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_does_not_undo_what_was_seen_and_written_while_it_was_read() {
+    let overtaken = Overtaken::default();
+    for name in ["seen", "written", "gone", "left"] {
+        overtaken.register.put(name, 1);
+    }
+    let rows = RowStore::<Reader, _>::new(overtaken.clone()).update();
+    let server = ExtensionServer::new().rows(rows).local_server().await.unwrap();
+    let list = get(&server, READERS);
+    let meanwhile = async {
+        overtaken.began.notified().await;
+        overtaken.register.put("seen", 2);
+        overtaken.register.remove("gone");
+        get(&server, &format!("{READERS}/seen")).await;
+        get(&server, &format!("{READERS}/gone")).await;
+        let more = json!({ "spec": { "books": 2 } });
+        let (status, _) = ask(&server, Method::PATCH, &format!("{READERS}/written"), more).await;
+        assert_eq!(status, StatusCode::OK);
+        overtaken.goes_on.notify_one();
+    };
+    let ((_, list), ()) = tokio::join!(list, meanwhile);
+    let books: Vec<(&str, u64)> = names(&list)
+        .into_iter()
+        .zip(list["items"].as_array().unwrap())
+        .map(|(name, item)| (name, item["spec"]["books"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(books, [("left", 1), ("seen", 2), ("written", 2)]);
+}
+
+/// What is logged in this thread.
+#[derive(Clone, Default)]
+struct Logged(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Logged {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_whose_rows_cannot_be_read_says_so_once() {
+    let logged = Logged::default();
+    let writer = logged.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+    let _logging = tracing::subscriber::set_default(subscriber);
+    let register = Register::default();
+    let server = writable(&register).await;
+    let request = Request::get(format!("{READERS}?watch=true")).body(bytes::Bytes::new());
+    let watch = server.handle(request.unwrap()).await;
+    assert_eq!(watch.status(), StatusCode::OK);
+    *register.0.broken.lock() = Some(RowError::Unavailable("the library is closed".to_owned()));
+    for _ in 0..5 {
+        register.0.changed.notify_waiters();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let text = String::from_utf8(logged.0.lock().clone()).unwrap();
+    assert_eq!(text.matches("the library is closed").count(), 1, "{text}");
+    assert!(text.contains("WARN") && text.contains("readers"), "{text}");
+}

@@ -17,7 +17,7 @@ use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::server::conn::auto::HttpServerConnExec;
-use socket2::SockRef;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -34,6 +34,11 @@ const BACK_OFF: Duration = Duration::from_millis(50);
 /// What the system holds for a peer that does not read. Left to itself it takes megabytes, and a watch that nobody reads goes on
 /// being served for as long as they last.
 const SEND_BUFFER: usize = 128 * 1024;
+
+/// When a peer is asked whether it is still there, and how often before its connection is given up: what Go's listeners ask. A
+/// client whose machine is gone would hold its watch for ever.
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
+const KEEPALIVE_PROBES: u32 = 9;
 
 /// How many connections are served, and how long they may take to end.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +89,9 @@ where
                 Ok((socket, _)) => {
                     // Answers and watch events are small and should not wait for one another.
                     let _ = socket.set_nodelay(true);
-                    let _ = SockRef::from(&socket).set_send_buffer_size(SEND_BUFFER);
+                    let options = SockRef::from(&socket);
+                    let _ = options.set_send_buffer_size(SEND_BUFFER);
+                    let _ = options.set_tcp_keepalive(&keepalive());
                     // Boxed, because a future that is awaited inside another one takes its room twice.
                     let serving = Box::pin(serve(socket, stop.clone()));
                     connections.spawn(async move {
@@ -104,6 +111,13 @@ where
     let ended = timeout(limits.drain, rest).await.is_ok();
     connections.shutdown().await;
     ended
+}
+
+fn keepalive() -> TcpKeepalive {
+    TcpKeepalive::new()
+        .with_time(KEEPALIVE_EVERY)
+        .with_interval(KEEPALIVE_EVERY)
+        .with_retries(KEEPALIVE_PROBES)
 }
 
 /// What a handshake comes to. `None` when it takes longer than `within`, or when it is time to stop before.
@@ -183,6 +197,37 @@ mod tests {
         drop(first);
         assert_eq!(second.read_u8().await.unwrap(), b'!');
         drop(second);
+        stopper.stop();
+        assert!(running.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn peers_are_asked_whether_they_are_still_there() {
+        let (stopper, stop) = Stopper::new();
+        let listener = listener().await;
+        let address = listener.local_addr().unwrap();
+        let limits = Limits {
+            connections: None,
+            drain: Duration::from_secs(5),
+        };
+        let (told, mut asked) = tokio::sync::mpsc::channel(1);
+        let running = tokio::spawn(accept(listener, limits, stop, move |socket: TcpStream, _| {
+            let told = told.clone();
+            async move {
+                let options = SockRef::from(&socket);
+                let every = [options.tcp_keepalive_time(), options.tcp_keepalive_interval()];
+                let every = every.map(Result::unwrap);
+                let asking = (
+                    options.keepalive().unwrap(),
+                    every,
+                    options.tcp_keepalive_retries().unwrap(),
+                );
+                told.send(asking).await.unwrap();
+            }
+        }));
+        let _socket = TcpStream::connect(address).await.unwrap();
+        let every = Duration::from_secs(15);
+        assert_eq!(asked.recv().await, Some((true, [every, every], 9)));
         stopper.stop();
         assert!(running.await.unwrap());
     }

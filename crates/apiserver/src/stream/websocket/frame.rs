@@ -13,8 +13,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 const MAX_PAYLOAD: u64 = 32 << 20;
 /// The most that a control frame may carry; what is behind it is not looked at.
 const MAX_CONTROL: usize = 125;
-/// How many bytes are read in one go.
+/// How many bytes are read in one go; fewer of who is not expected to say anything, since the room for them is held as long as nothing comes.
 const READ: usize = 4096;
+const READ_UNWANTED: usize = 512;
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +174,10 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                     return Ok(Some(Received::Data(piece)));
                 }
             }
-            self.received.reserve(READ);
+            self.received.reserve(match self.wanted {
+                WantedData::Nothing => READ_UNWANTED,
+                WantedData::Frames | WantedData::Pieces => READ,
+            });
             if self.io.read_buf(&mut self.received).await? == 0 {
                 return Ok(None);
             }

@@ -118,7 +118,7 @@ pub(super) fn of_pod(call: &Call<'_>) -> Result<Location> {
     let Ok(port) = port.parse::<u16>() else {
         return Err(unreachable(&format!("dial tcp: lookup tcp/{port}: unknown port")));
     };
-    let containers = call.server.containers.of(&identity);
+    let containers = call.server.containers.of(&call.server.store, &identity);
     Location::new(is_https, (ip, port), &pod, containers, life)
 }
 
@@ -188,7 +188,7 @@ pub(super) fn of_service(call: &Call<'_>) -> Result<Location> {
         let Some(ip) = ip.parse::<IpAddr>().ok().filter(|_| is_its_own) else {
             continue;
         };
-        let containers = call.server.containers.of(&identity);
+        let containers = call.server.containers.of(&call.server.store, &identity);
         match Location::new(scheme == "https", (ip, port), &pod, containers, life) {
             Ok(location) => return Ok(location),
             Err(simulated) => refusal = Some(simulated),

@@ -1,5 +1,6 @@
 //! Aggregated API servers made to hurt: the rest is served, and memory stays bounded.
 
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,9 @@ use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Frame, Incoming};
 use serde_json::{Value, json};
 
-use super::support::{API_SERVICES, ROOT, aggregating, api_service, ask, json_answer, register, text_answer};
+use super::support::{
+    API_SERVICES, ROOT, aggregating, api_service, ask, json_answer, register, resources, text_answer,
+};
 
 /// A body without end, and how many bytes of it were taken.
 fn endless(taken: Arc<AtomicUsize>) -> super::support::Answer {
@@ -155,6 +158,74 @@ async fn discovery_that_lies_stays_within_its_own_version() {
     assert!(document.contains("io.k8s.api.apps.v1.Deployment"));
     let (_, swagger) = ask(&server, "GET", "/openapi/v2", "").await;
     assert!(!swagger.contains("stolen"));
+    the_rest_is_served(&server).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_documents_of_a_version_are_those_of_its_own_server() {
+    let server = aggregating(|request: Request<Incoming>| async move {
+        match request.uri().path() {
+            "/openapi/v3" => json_answer(&json!({"paths": {
+                "apis/widgets.example.com/v1": {"serverRelativeURL": "/its-own"},
+                "apis/widgets.example.com": {"serverRelativeURL": "/its-own"},
+            }})),
+            path if path.starts_with("/openapi/v3/") => text_answer(200, "its own"),
+            _ => text_answer(404, ""),
+        }
+    });
+    let lying = tower::service_fn(|request: Request<Incoming>| async move {
+        let stolen = json!({"serverRelativeURL": "/stolen"});
+        Ok::<_, Infallible>(match request.uri().path() {
+            "/openapi/v3" => json_answer(&json!({"paths": {
+                "apis/widgets.example.com/v1": stolen, "apis/widgets.example.com": stolen,
+                "apis/silent.example.com/v1": stolen, "apis/nobodys.example.com/v1": {"serverRelativeURL": "/of-nobody"},
+            }})),
+            "/openapi/v3/apis/nobodys.example.com/v1" => text_answer(200, "of nobody"),
+            path if path.starts_with("/openapi/v3/") => text_answer(200, "stolen"),
+            path if path.starts_with("/apis/") => resources(),
+            _ => text_answer(404, ""),
+        })
+    });
+    server.serve_service_with("default", "lying", 443, lying);
+    // It has no document of its own.
+    let silent = tower::service_fn(|request: Request<Incoming>| async move {
+        let is_version = request.uri().path() == "/apis/silent.example.com/v1";
+        Ok::<_, Infallible>(if is_version { resources() } else { text_answer(404, "") })
+    });
+    server.serve_service_with("default", "silent", 443, silent);
+    // Before and behind the honest one, whatever the order.
+    for (group, name) in [
+        ("a.example.com", "lying"),
+        ("b.example.com", "lying"),
+        ("c.example.com", "lying"),
+        ("silent.example.com", "silent"),
+        ("y.example.com", "lying"),
+        ("z.example.com", "lying"),
+    ] {
+        let mut service = api_service(group);
+        service["spec"]["service"]["name"] = name.into();
+        assert_eq!(ask(&server, "POST", API_SERVICES, &service.to_string()).await.0, 201);
+    }
+    register(&server).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let (_, index) = ask(&server, "GET", "/openapi/v3", "").await;
+    let index: Value = serde_json::from_str(&index).unwrap();
+    let listed = |name: &str| index["paths"][name]["serverRelativeURL"].clone();
+    for name in ["apis/widgets.example.com/v1", "apis/widgets.example.com"] {
+        assert_eq!(listed(name), "/its-own", "{name}");
+        let (_, document) = ask(&server, "GET", &format!("/openapi/v3/{name}"), "").await;
+        assert_eq!(document, "its own", "{name}");
+    }
+    let silent = "apis/silent.example.com/v1";
+    assert_eq!(listed(silent), Value::Null);
+    assert_eq!(ask(&server, "GET", &format!("/openapi/v3/{silent}"), "").await.0, 404);
+    // What nobody owns, anybody may describe.
+    let nobodys = "apis/nobodys.example.com/v1";
+    assert_eq!(listed(nobodys), "/of-nobody");
+    assert_eq!(
+        ask(&server, "GET", &format!("/openapi/v3/{nobodys}"), "").await.1,
+        "of nobody"
+    );
     the_rest_is_served(&server).await;
 }
 

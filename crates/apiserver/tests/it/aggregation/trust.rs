@@ -29,12 +29,17 @@ async fn config(server: &ApiServer) -> Value {
     serde_json::from_str(&body).unwrap()
 }
 
-/// A TLS server that demands the front proxy's certificate, and says who asked. Returns its authority's bundle.
+/// A TLS server that demands the certificate of the published front proxy, and says who asked. Returns its authority's bundle.
 async fn listen(server: &ApiServer, name: &str) -> String {
     let trusted = config(server).await["data"]["requestheader-client-ca-file"]
         .as_str()
         .unwrap()
         .to_owned();
+    listen_trusting(server, name, &trusted).await
+}
+
+/// A TLS server that demands a certificate of an authority, and says who asked. Returns its own authority's bundle.
+async fn listen_trusting(server: &ApiServer, name: &str, trusted: &str) -> String {
     let mut roots = RootCertStore::empty();
     for block in kubewright_x509::pem::blocks(trusted.as_bytes()) {
         roots.add(block.bytes.into()).unwrap();
@@ -112,6 +117,50 @@ async fn a_certificate_for_another_name_is_refused_unless_any_will_do() {
         .unwrap();
     assert_eq!(server.handle(request).await.status(), 200);
     available(&server, "True").await;
+}
+
+#[tokio::test]
+async fn a_server_may_trust_the_given_front_proxy_alone() {
+    let authority = certificates::authority("aggregator-ca", None).unwrap();
+    let signer = Signer::new("aggregator-ca", &authority.key_pem()).unwrap();
+    let client = signer.sign(&Leaf::client("aggregator", &[] as &[&str])).unwrap();
+    let options = Options::new().front_proxy_certificate(&client.certificate_pem(), &client.key_pem());
+    let server = ApiServer::new(options.unwrap());
+    let data = &config(&server).await["data"];
+    assert_eq!(data.get("requestheader-client-ca-file"), None, "{data}");
+    let bundle = listen_trusting(&server, "widgets.default.svc", &authority.certificate_pem()).await;
+    let mut service = api_service("widgets.example.com");
+    service["spec"]["caBundle"] = bundle.into();
+    assert_eq!(ask(&server, "POST", API_SERVICES, &service.to_string()).await.0, 201);
+    available(&server, "True").await;
+    for server in [&server, &server.fork()] {
+        available(server, "True").await;
+        let (code, user) = ask(server, "GET", &format!("{ROOT}/widgets"), "").await;
+        assert_eq!((code.as_u16(), user.as_str()), (200, "admin"));
+    }
+    // A server that shows what it has by itself is not let in.
+    let other = ApiServer::new(Options::new());
+    service["spec"]["caBundle"] = listen_trusting(&other, "widgets.default.svc", &authority.certificate_pem())
+        .await
+        .into();
+    assert_eq!(ask(&other, "POST", API_SERVICES, &service.to_string()).await.0, 201);
+    assert_eq!(available(&other, "False").await["reason"], "FailedDiscoveryCheck");
+}
+
+#[test]
+fn a_certificate_without_its_key_is_no_front_proxy() {
+    let authority = certificates::authority("aggregator-ca", None).unwrap();
+    let other = certificates::authority("other-ca", None).unwrap();
+    let (certificate, key) = (authority.certificate_pem(), authority.key_pem());
+    let why = |certificate: &str, key: &str| {
+        let options = Options::new().front_proxy_certificate(certificate, key);
+        options.err().map(|error| error.to_string())
+    };
+    assert_eq!(why(&certificate, &key), None);
+    let of_another = why(&certificate, &other.key_pem()).unwrap();
+    assert!(of_another.ends_with("cannot be used with its key"), "{of_another}");
+    assert!(why(&key, &key).unwrap().ends_with("has no certificate"));
+    assert!(why(&certificate, "").unwrap().contains("no private key"));
 }
 
 #[tokio::test]

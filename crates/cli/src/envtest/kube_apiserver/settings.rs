@@ -68,7 +68,7 @@ impl Settings {
         options = admission_file::apply(given.text("admission-control-config-file"), options, |plugin| {
             admission::is_on(given, plugin.name())
         })?;
-        options = audit::apply(given, options)?;
+        options = front_proxy(given, audit::apply(given, options)?)?;
         if let Some(timeout) = time(given, "request-timeout").filter(|timeout| !timeout.is_zero()) {
             options = options.request_timeout(timeout);
         }
@@ -227,6 +227,20 @@ fn check_token_request(given: &Given, problems: &mut Vec<String>) {
         "--service-account-signing-key-file and --service-account-issuer are required flags"
     };
     problems.push(why.to_owned());
+}
+
+/// By what servers of aggregated APIs recognize this one. As upstream has it, one of the two flags alone says nothing.
+fn front_proxy(given: &Given, options: Options) -> Result<Options, String> {
+    let (Some(certificate), Some(key)) = (
+        given.text("proxy-client-cert-file"),
+        given.text("proxy-client-key-file"),
+    ) else {
+        return Ok(options);
+    };
+    let chain = read("proxy-client-cert-file", certificate)?;
+    let key = read("proxy-client-key-file", key)?;
+    let told = options.front_proxy_certificate(&chain, &key);
+    told.map_err(|error| format!("--proxy-client-cert-file: {}", with_sources(&error)))
 }
 
 /// The proxies that may say whom a request is of.

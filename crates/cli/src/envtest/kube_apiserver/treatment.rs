@@ -35,6 +35,8 @@ const OBEYED: &[&str] = &[
     "service-account-key-file", "service-account-signing-key-file", "service-account-max-token-expiration",
     "service-account-extend-token-expiration", "requestheader-allowed-names", "requestheader-client-ca-file",
     "requestheader-extra-headers-prefix", "requestheader-group-headers", "requestheader-uid-headers", "requestheader-username-headers",
+    // By what servers of aggregated APIs recognize it.
+    "proxy-client-cert-file", "proxy-client-key-file",
     // What is logged of requests.
     "audit-log-format", "audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize", "audit-log-path", "audit-policy-file",
     // What is admitted, and which APIs there are.
@@ -66,8 +68,8 @@ const TUNING: &[&str] = &[
     "coordinated-leadership-retry-period", "endpoint-reconciler-type", "kubelet-certificate-authority",
     "kubelet-client-certificate", "kubelet-client-key", "kubelet-port", "kubelet-preferred-address-types",
     "kubelet-read-only-port", "kubelet-timeout", "allow-privileged",
-    // For servers that requests are passed on to.
-    "aggregator-reject-forwarding-redirect", "enable-aggregator-routing", "proxy-client-cert-file", "proxy-client-key-file",
+    // Requests to aggregated APIs go to the endpoints of a Service in any case: nothing listens at a ClusterIP.
+    "enable-aggregator-routing",
     // Only said in documents of discovery.
     "service-account-jwks-uri",
     // How much of an audit log or a webhook's answers is kept, once there is one.
@@ -84,6 +86,10 @@ const TUNING: &[&str] = &[
 
 /// Flags that are refused, and why.
 const REFUSED: &[(&[&str], &str)] = &[
+    (
+        &["aggregator-reject-forwarding-redirect"],
+        "this server passes no redirect of an aggregated API on",
+    ),
     (
         &["audit-webhook-config-file"],
         "this server sends audit events to no webhook; use --audit-log-path",

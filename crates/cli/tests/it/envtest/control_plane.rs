@@ -4,16 +4,26 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenRequest, TokenReview};
-use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Pod, Service, ServiceAccount};
+use kube::CustomResource;
 use kube::api::{Api, ListParams, PostParams};
+use kubewright_extension::{ExtensionServer, RowError, RowStore, Rows};
+use kubewright_runtime::extension::{ApiExtension as _, ExtensionContext};
+use kubewright_runtime::serve::Certificates;
+use kubewright_runtime::stop::Stopper;
+use kubewright_system::certificates::Leaf;
 use kubewright_system::kubeconfig::Credentials;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::net::TcpListener;
 
-use super::setup::{Program, Setup};
+use super::setup::{Authorities, Program, Setup};
 
 /// The answer of a plain HTTP server.
 fn asked(port: u16, request: &str) -> Option<String> {
@@ -222,4 +232,102 @@ async fn controllers_run_if_they_are_asked_for() {
     };
     server.until(is_ready).await;
     assert!(server.stop("TERM").success());
+}
+
+/// Something that another server knows of.
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(group = "sea.example.com", version = "v1", kind = "Lighthouse")]
+pub(crate) struct LighthouseSpec {
+    /// How high it is.
+    pub metres: u32,
+}
+
+struct Map;
+
+impl Rows<Lighthouse> for Map {
+    async fn list(&self, _: Option<&str>) -> Result<Vec<Lighthouse>, RowError> {
+        Ok(vec![Lighthouse::new("pharos", LighthouseSpec { metres: 100 })])
+    }
+}
+
+/// Tells a server where an aggregated API is, on this machine.
+async fn announce(admin: &kube::Client, port: u16) {
+    let service = json!({
+        "metadata": { "name": "sea" },
+        "spec": { "type": "ExternalName", "externalName": "localhost", "ports": [{ "port": port }] },
+    });
+    let services: Api<Service> = Api::default_namespaced(admin.clone());
+    let service = serde_json::from_value(service).unwrap();
+    services.create(&PostParams::default(), &service).await.unwrap();
+    let api_service = json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": { "name": "v1.sea.example.com" },
+        "spec": {
+            "group": "sea.example.com", "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 10,
+            "insecureSkipTLSVerify": true, "service": { "namespace": "default", "name": "sea", "port": port },
+        },
+    });
+    let request = http::Request::post("/apis/apiregistration.k8s.io/v1/apiservices")
+        .header("content-type", "application/json")
+        .body(api_service.to_string().into_bytes());
+    admin.request_text(request.unwrap()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn aggregated_apis_recognize_the_given_front_proxy_and_no_other() {
+    let setup = Setup::new();
+    let proxies = Authorities::new("aggregator-ca");
+    let proxy = proxies
+        .signer
+        .sign(&Leaf::client("aggregator", &[] as &[&str]))
+        .unwrap();
+    let mut command = setup.kube_apiserver();
+    for (flag, file, text) in [
+        (
+            "requestheader-client-ca-file",
+            "proxies.crt",
+            proxies.certificate.certificate_pem(),
+        ),
+        ("proxy-client-cert-file", "proxy.crt", proxy.certificate_pem()),
+        ("proxy-client-key-file", "proxy.key", proxy.key_pem()),
+    ] {
+        let path = setup.folder.path().join(file);
+        fs::write(&path, text).unwrap();
+        command.arg(format!("--{flag}={}", path.display()));
+    }
+    command
+        .arg("--requestheader-allowed-names=aggregator")
+        .arg("--requestheader-username-headers=X-Remote-User")
+        .arg("--requestheader-group-headers=X-Remote-Group")
+        .arg("--requestheader-extra-headers-prefix=X-Remote-Extra-");
+    let (mut server, admin) = setup.started(&mut command).await;
+    let maps: Api<ConfigMap> = Api::namespaced(admin.clone(), "kube-system");
+    let trust = maps
+        .get("extension-apiserver-authentication")
+        .await
+        .unwrap()
+        .data
+        .unwrap();
+    assert_eq!(trust["requestheader-allowed-names"], r#"["aggregator"]"#);
+    assert_eq!(
+        trust["requestheader-client-ca-file"]
+            .matches("BEGIN CERTIFICATE")
+            .count(),
+        1
+    );
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (_stopper, stop) = Stopper::new();
+    let context = ExtensionContext {
+        kube: admin.clone(),
+        listener,
+        certificates: Certificates::self_signed(&["localhost"]).unwrap(),
+        stop,
+    };
+    let extension = Arc::new(ExtensionServer::new().rows(RowStore::<Lighthouse, _>::new(Map)));
+    tokio::spawn(async move { extension.serve(context).await.unwrap() });
+    announce(&admin, port).await;
+    let lighthouses: Api<Lighthouse> = Api::all(admin);
+    let found = server.until(async || lighthouses.get("pharos").await.ok()).await;
+    assert_eq!(found.spec.metres, 100);
 }

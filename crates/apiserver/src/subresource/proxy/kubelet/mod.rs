@@ -175,7 +175,8 @@ impl Kubelet<'_> {
         if path.uid.is_some_and(|uid| uid != pod.identity.uid) {
             return plain(StatusCode::NOT_FOUND, "pod not found");
         }
-        let containers = self.call.server.containers.of(&pod.identity);
+        let server = self.call.server;
+        let containers = server.containers.of(&server.store, &pod.identity);
         if !containers.may_listen() {
             return plain(StatusCode::INTERNAL_SERVER_ERROR, NOTHING_THERE);
         }

@@ -23,7 +23,8 @@ pub(super) async fn answer(kubelet: Kubelet<'_>, at: ContainerPath<'_>) -> Respo
     if is_another || !pod.has(at.container) {
         return failed(format!("container not found ({})", quote(at.container)));
     }
-    let Some(handler) = kubelet.call.server.containers.of(&pod.identity).exec() else {
+    let server = kubelet.call.server;
+    let Some(handler) = server.containers.of(&server.store, &pod.identity).exec() else {
         return failed(NOTHING_THERE.to_owned());
     };
     let asked = kubelet.query.text("cmd");
