@@ -332,7 +332,9 @@ impl Worker {
         if let Some(times) = &self.times {
             times.worked.observe_duration(began.elapsed());
         }
-        let error = result.as_ref().err().filter(|_| self.trace.is_on());
+        let failure = result.as_ref().err();
+        let is_terminal = failure.is_some_and(Failure::is_terminal);
+        let error = failure.filter(|_| self.trace.is_on());
         let error = error.map(|error| error.to_string().into());
         let outcome = self.conclude(job, result);
         self.trace.record_timed(|now| RawEvent::Ended {
@@ -340,6 +342,7 @@ impl Worker {
             key: job.key().key().clone(),
             outcome,
             error,
+            is_terminal,
             took: now.duration_since(began),
         });
         ended.with(outcome);
@@ -369,18 +372,15 @@ impl Worker {
     fn conclude(&self, job: &Job<Request>, result: Result<Action, Failure>) -> Outcome {
         let (request, queue, priority) = (job.key(), job.queue(), job.priority());
         let again = |when, outcome| {
-            self.trace.record(|| RawEvent::Queued {
-                controller: Arc::clone(&self.controller),
-                key: request.key().clone(),
-                cause: RawCause::Again {
-                    outcome,
-                    after: match when {
-                        When::After(delay) => Some(delay),
-                        _ => None,
-                    },
-                },
-            });
-            queue.add_with(request.clone(), Add { priority, when });
+            let after = queue.add_with(request.clone(), Add { priority, when });
+            // Recorded when the delay is known: the key is still running, so that its next reconcile cannot begin before this.
+            if let Some(after) = after {
+                self.trace.record(|| RawEvent::Queued {
+                    controller: Arc::clone(&self.controller),
+                    key: request.key().clone(),
+                    cause: RawCause::Again { outcome, after },
+                });
+            }
         };
         match result {
             Ok(Action(Next::Done)) => {

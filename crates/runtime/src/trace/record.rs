@@ -84,6 +84,9 @@ pub enum TraceEvent {
         outcome: Outcome,
         /// Why it failed, if it did.
         error: Option<String>,
+        /// Whether it failed for good: nothing but another event leads to the next reconcile.
+        #[serde(default)]
+        is_terminal: bool,
         /// How long it took.
         #[serde(with = "wire::seconds")]
         took: Duration,

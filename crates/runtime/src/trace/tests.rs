@@ -92,6 +92,7 @@ impl Happening {
                 key: key(),
                 outcome: Outcome::Success,
                 error: None,
+                is_terminal: false,
                 took: Duration::ZERO,
             });
         };

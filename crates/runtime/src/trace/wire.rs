@@ -136,6 +136,7 @@ mod tests {
             key: ObjectKey::namespaced("shop", "web"),
             outcome,
             error: error.map(str::to_owned),
+            is_terminal: error.is_some_and(|error| error.contains('\n')),
             took: Duration::from_micros(1500),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::authentication::v1::TokenRequest;
@@ -81,11 +82,11 @@ async fn create_map(server: &ApiServer, name: &str) {
 #[tokio::test(start_paused = true)]
 async fn every_cause_stands_before_the_reconcile_it_leads_to() {
     let server = ApiServer::new(Options::new());
-    // The first reconcile of an object fails, the others succeed.
+    // The first reconciles of an object fail, the others succeed.
     let controller = Controller::of::<ConfigMap>().reconcile_with(|_| {
-        let failed = std::sync::atomic::AtomicBool::new(false);
+        let attempts = AtomicUsize::new(0);
         move |request: Request| {
-            let fails = request.name() == "a" && !failed.swap(true, std::sync::atomic::Ordering::Relaxed);
+            let fails = request.name() == "a" && attempts.fetch_add(1, Ordering::Relaxed) < 3;
             async move {
                 if fails {
                     return Err(Failure::message("not yet"));
@@ -99,19 +100,32 @@ async fn every_cause_stands_before_the_reconcile_it_leads_to() {
         follower: trace.follow(),
         records: Vec::new(),
     };
-    let running = Running::start(Manager::new().controller(controller).trace(trace), &server);
+    let running = Running::start(Manager::new().controller(controller).trace(trace.clone()), &server);
     create_map(&server, "a").await;
     let first = told.next("a").await;
     assert!(first == "ConfigMap created" || first == "ConfigMap listed", "{first}");
-    for expected in [
-        "began",
-        "again after error",
-        "ended in error",
-        "began",
-        "ended in success",
-    ] {
+    for _ in 0..3 {
+        for expected in ["began", "again after error", "ended in error"] {
+            assert_eq!(told.next("a").await, expected);
+        }
+    }
+    for expected in ["began", "ended in success"] {
         assert_eq!(told.next("a").await, expected);
     }
+    let records = trace.records();
+    let delays = records.iter().filter_map(|record| match &record.event {
+        TraceEvent::Queued {
+            cause: Cause::Again(_),
+            after,
+            ..
+        } => Some(after.expect("a back-off is no moment")),
+        _ => None,
+    });
+    let delays: Vec<_> = delays.collect();
+    assert!(
+        delays.len() == 3 && delays[0] > Duration::ZERO && delays.is_sorted_by(|one, next| one < next),
+        "{delays:?}"
+    );
     config_maps(&server)
         .delete("a", &DeleteParams::default())
         .await
@@ -121,6 +135,43 @@ async fn every_cause_stands_before_the_reconcile_it_leads_to() {
     }
     assert_eq!(told.follower.missed(), 0);
     running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_for_good_is_told_from_one_that_is_tried_again() {
+    let server = ApiServer::new(Options::new());
+    let controller = Controller::of::<ConfigMap>().reconcile_with(|_| {
+        let attempts = AtomicUsize::new(0);
+        move |request: Request| {
+            let is_first = attempts.fetch_add(1, Ordering::Relaxed) == 0;
+            async move {
+                match request.name() {
+                    "a" if is_first => Err(Failure::message("not yet")),
+                    "a" => Err(Failure::terminal("never")),
+                    _ => Ok(Action::done()),
+                }
+            }
+        }
+    });
+    create_map(&server, "a").await;
+    let trace = Trace::bounded(1 << 20);
+    let running = Running::start(Manager::new().controller(controller).trace(trace.clone()), &server);
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    running.stop().await;
+    let records = trace.records();
+    let told = records.iter().filter_map(|record| match &record.event {
+        TraceEvent::Queued {
+            cause: Cause::Again(_), ..
+        } => Some("again".to_owned()),
+        TraceEvent::Ended {
+            error: Some(error),
+            is_terminal,
+            ..
+        } => Some(format!("{error} {is_terminal}")),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, ["again", "not yet false", "never true"]);
 }
 
 #[tokio::test(start_paused = true)]
