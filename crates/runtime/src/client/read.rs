@@ -10,7 +10,7 @@ use super::request::{Call, METADATA, METADATA_LIST};
 use super::{Client, Error, Objects};
 use crate::cache::{BarrierTimeout, Query, Store, UnknownIndex};
 use crate::object::{Kind, ObjectKey, Page, Record, View};
-use crate::trace::{Found, RawEvent, RawRead, RawTarget};
+use crate::trace::{Found, REDACTED, RawEvent, RawRead, RawTarget, is_confidential};
 
 /// How long a reader waits for an informer that has not seen the state yet, if reads do not wait otherwise.
 const SYNC_WAIT: Duration = Duration::from_secs(5);
@@ -185,10 +185,16 @@ impl<K> Objects<K> {
         verb: &'static str,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Error {
+        // What does not decode is often quoted.
+        let source = if is_confidential(&self.kind) {
+            format!("the answer does not decode {REDACTED}").into()
+        } else {
+            error.into()
+        };
         Error::Transport {
             verb,
             what: self.kind.to_string(),
-            source: error.into(),
+            source,
         }
     }
 }

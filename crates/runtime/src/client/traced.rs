@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::request::Call;
 use super::{Client, Error};
 use crate::object::{ObjectKey, Record};
-use crate::trace::{self, CallTarget, CalledObjects, RawCall, RawEvent, WriteAnswer};
+use crate::trace::{self, CallTarget, CalledObjects, REDACTED, RawCall, RawEvent, WriteAnswer};
 
 /// A request that is under way, and what is recorded of it once it is answered.
 pub(super) struct TracedCall {
@@ -68,9 +68,16 @@ impl TracedCall {
                     recorded.answer = WriteAnswer::of(&recorded.target, self.before, body, has_room);
                 }
             }
-            Err(Error::Api { status, .. }) => {
+            Err(Error::Api {
+                status,
+                is_confidential,
+                ..
+            }) => {
                 recorded.code = Some(status.code);
-                recorded.error = Some(status.message.clone());
+                recorded.error = Some(match is_confidential {
+                    true => format!("{} {REDACTED}", status.reason),
+                    false => status.message.clone(),
+                });
             }
             Err(error) => recorded.error = Some(error.to_string()),
         }

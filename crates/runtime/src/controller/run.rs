@@ -335,7 +335,7 @@ impl Worker {
         let failure = result.as_ref().err();
         let is_terminal = failure.is_some_and(Failure::is_terminal);
         let error = failure.filter(|_| self.trace.is_on());
-        let error = error.map(|error| error.to_string().into());
+        let error = error.map(|error| error.redacted().into());
         let outcome = self.conclude(job, result);
         self.trace.record_timed(|now| RawEvent::Ended {
             controller: Arc::clone(&self.controller),
@@ -400,7 +400,7 @@ impl Worker {
                 Outcome::Requeue
             }
             Err(failure) => {
-                self.stats.failed(format!("{request}: {failure}"));
+                self.stats.failed(format!("{request}: {}", failure.redacted()));
                 if failure.is_terminal() {
                     queue.forget(request);
                     self.stats.failed_for_good();

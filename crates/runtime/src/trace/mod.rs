@@ -6,7 +6,9 @@
 //! [`ReconcileId`]; what a reconciler hands to a task of its own making does not, and is shown as unattributed.
 //!
 //! A trace keeps as many bytes as it was given and forgets the oldest records. What happens is kept as handles and copies of bytes; text
-//! and the comparison of objects are made when somebody reads. The contents of Secrets and tokens never enter it, in either form.
+//! and the comparison of objects are made when somebody reads. The contents of Secrets and tokens never enter it, in either form:
+//! of a refusal that is about one of them the code and the reason are kept, and of a reconcile that fails with such an error, too. What a
+//! reconciler logs, and an error that it makes of nothing but text, are recorded as they are.
 
 mod call;
 mod change;
@@ -52,8 +54,8 @@ pub(crate) use context::TraceContext;
 #[cfg(test)]
 pub(crate) use raw::RawLine;
 pub(crate) use raw::{RawCause, RawChange, RawEvent, RawRead, RawTarget, RawWebhook};
-pub(crate) use redact::{Sent, changes, is_confidential, redact_words, sent};
-pub(crate) use requests::{TracedByClient, traced};
+pub(crate) use redact::{REDACTED, Sent, changes, is_confidential, redact_words, sent};
+pub(crate) use requests::traced;
 pub(crate) use scope::{in_reconcile, with_context};
 
 use ring::{Entry, Place, Ring};

@@ -9,12 +9,15 @@ use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use kube::api::{Api, DeleteParams, PostParams};
 use kubewright_apiserver::{ApiServer, Options};
-use kubewright_runtime::client::Client;
+use kubewright_runtime::cache::Query;
+use kubewright_runtime::client::{Client, FieldValidation, Patch};
 use kubewright_runtime::controller::{Action, Context, Controller, Failure, Request, Trigger};
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::object::{ObjectKey, View};
 use kubewright_runtime::stop::Stopper;
-use kubewright_runtime::trace::{Cause, Follower, Found, ReconcileId, Trace, TraceEvent, TraceRecord};
+use kubewright_runtime::trace::{
+    ApiCall, CacheRead, Cause, Follower, Found, ReadTarget, ReconcileId, Trace, TraceEvent, TraceRecord,
+};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -322,6 +325,74 @@ async fn no_record_has_the_contents_of_a_secret() {
         "{text}"
     );
     assert!(!format!("{trace:?} {records:?}").contains("sesame"));
+}
+
+/// Why a Secret could not be patched, as a reconciler's own error says it.
+#[derive(Debug, thiserror::Error)]
+#[error("the password cannot be provided")]
+struct NotProvided(#[source] kubewright_runtime::client::Error);
+
+#[tokio::test]
+async fn neither_a_record_nor_the_debug_page_repeats_a_secret_that_the_server_refused() {
+    let server = ApiServer::new(Options::new());
+    let address = SocketAddr::from(([127, 0, 0, 1], kubewright_test_support::free_port()));
+    let controller =
+        Controller::of::<ConfigMap>().reconcile_objects(|context: Context, map: View<ConfigMap>| async move {
+            if map.key().name() != "a" {
+                return Ok(Action::done());
+            }
+            let client = context.client().field_validation(FieldValidation::Strict);
+            let key = ObjectKey::namespaced("default", "door");
+            let misspelt = Patch::Merge(json!({ "strngData": { "key": "sesame" } }));
+            let patched = client.patch::<Secret>(&key, &misspelt).await;
+            let error = patched.expect_err("a field is unknown");
+            assert!(error.to_string().contains("strngData"), "{error}");
+            Err(NotProvided(error).into())
+        });
+    let secrets: Api<Secret> = Api::default_namespaced(server.client());
+    let secret = json!({ "metadata": { "name": "door" }, "stringData": { "key": "sesame" } });
+    let secret = serde_json::from_value(secret).unwrap();
+    secrets.create(&PostParams::default(), &secret).await.unwrap();
+    create_map(&server, "a").await;
+    let trace = Trace::bounded(1 << 20);
+    let mut told = Told {
+        follower: trace.follow(),
+        records: Vec::new(),
+    };
+    let manager = Manager::new()
+        .controller(controller)
+        .debug_address(address.to_string().parse().unwrap())
+        .trace(trace.clone());
+    let running = Running::start(manager, &server);
+    while told.next("a").await != "ended in error" {}
+    let page = answer(address, "GET /debug/kubewright HTTP/1.1\r\nHost: localhost").await;
+    running.stop().await;
+    let records = trace.records();
+    let errors = records.iter().filter_map(|record| match &record.event {
+        TraceEvent::Called(ApiCall { error, .. }) | TraceEvent::Ended { error, .. } => error.as_deref(),
+        _ => None,
+    });
+    let errors: Vec<_> = errors.take(2).collect();
+    assert_eq!(
+        errors,
+        [
+            "Invalid (redacted)",
+            "patch Secret default/door: 422 Invalid (redacted)"
+        ]
+    );
+    assert!(
+        page.contains("default/a: patch Secret default/door: 422 Invalid (redacted)"),
+        "{page}"
+    );
+    let records: Vec<_> = records
+        .iter()
+        .map(|record| serde_json::to_value(&**record).unwrap())
+        .collect();
+    for text in [page, format!("{records:?}")] {
+        for secret in ["sesame", "c2VzYW1l"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
