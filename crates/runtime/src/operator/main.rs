@@ -35,14 +35,6 @@ pub enum MainError {
         #[from]
         CertificateError,
     ),
-    /// Spans cannot be exported as the environment says.
-    #[cfg(feature = "otlp")]
-    #[error("spans cannot be exported")]
-    Export(
-        #[source]
-        #[from]
-        crate::otlp::ExportError,
-    ),
     /// The manager failed.
     #[error(transparent)]
     Manager(#[from] ManagerError),
@@ -115,8 +107,7 @@ impl Operator {
         let manager = self.manager_with(flags, environment)?;
         #[cfg(feature = "otlp")]
         let (manager, exporting) = {
-            let settings = crate::otlp::ExportSettings::from_environment(environment, &self.name)?;
-            let (manager, exporter) = manager.exported(settings)?;
+            let (manager, exporter) = manager.exported(environment, &self.name);
             // What the manager does until its end is exported, too.
             let (stopper, stop) = Stopper::new();
             let exporting = exporter.map(|exporter| (stopper, tokio::spawn(exporter.run(stop))));
