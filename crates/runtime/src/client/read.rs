@@ -56,8 +56,11 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
             self.client.count_wait(&self.kind, &caught_up);
             caught_up?;
         }
+        // Before the list: what comes meanwhile makes it no older.
+        let is_traced = self.client.trace().is_on();
+        let cache = is_traced.then(|| store.seen_in(query.namespace.as_deref())).flatten();
         let records = store.list(query)?;
-        self.trace_list(&store, query, records.len());
+        self.trace_list(&store, query, records.len(), cache);
         Ok(store.views(&records)?)
     }
 
@@ -160,16 +163,19 @@ impl<K> Objects<K> {
                 kind: Arc::clone(store.shared_kind()),
                 target: RawTarget::Key(key.clone()),
                 found: record.map_or(Found::Nothing, |record| Found::Object(record.revision())),
+                cache: None,
             })
         });
     }
 
-    fn trace_list(&self, store: &Store, query: &Query, found: usize) {
-        self.client.trace.record(|| {
+    /// Records a list from the cache, which had seen everything up to a revision before.
+    fn trace_list(&self, store: &Store, query: &Query, found: usize, cache: Option<u64>) {
+        self.client.trace().record(|| {
             RawEvent::Read(RawRead {
                 kind: Arc::clone(store.shared_kind()),
                 target: RawTarget::list(query),
                 found: Found::Objects(found),
+                cache,
             })
         });
     }

@@ -84,6 +84,8 @@ pub(crate) struct RawRead {
     pub(crate) kind: Arc<Kind>,
     pub(crate) target: RawTarget,
     pub(crate) found: Found,
+    /// Up to which revision the cache had seen everything, of a list.
+    pub(crate) cache: Option<u64>,
 }
 
 /// See [`ReadTarget`].
@@ -202,6 +204,7 @@ impl RawRead {
                 },
             },
             found: self.found,
+            cache: self.cache,
         }
     }
 }

@@ -205,6 +205,9 @@ pub struct CacheRead {
     pub target: ReadTarget,
     /// What the cache had.
     pub found: Found,
+    /// Of a list: up to which revision the cache had seen everything that belongs to it. What happened later on the server is not in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<u64>,
 }
 
 /// What a read asks for.

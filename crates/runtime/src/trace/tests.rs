@@ -85,6 +85,7 @@ impl Happening {
                     kind: Arc::clone(&self.kind),
                     target: RawTarget::Key(key()),
                     found: Found::Object(Some(7)),
+                    cache: None,
                 })
             });
             trace.record_timed(|_| RawEvent::Ended {

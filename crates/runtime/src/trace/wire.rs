@@ -127,6 +127,7 @@ mod tests {
             kind: Kind::of::<ConfigMap>(),
             target,
             found,
+            cache: matches!(found, Found::Objects(1..)).then_some(7),
         })
     }
 

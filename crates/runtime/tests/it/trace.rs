@@ -315,6 +315,59 @@ async fn causes_name_the_revision_that_the_cache_learned_of_before() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_says_up_to_which_revision_the_cache_had_seen_everything() {
+    let server = ApiServer::new(Options::new());
+    let controller =
+        Controller::of::<ConfigMap>().reconcile_objects(|context: Context, map: View<ConfigMap>| async move {
+            let query = Query::all().in_namespace(map.metadata.namespace.as_deref().unwrap_or_default());
+            context.client().list::<ConfigMap>(&query).await?;
+            Ok(Action::done())
+        });
+    let trace = Trace::bounded(1 << 20);
+    let running = Running::start(Manager::new().controller(controller).trace(trace.clone()), &server);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for name in ["a", "b"] {
+        create_map(&server, name).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    running.stop().await;
+    let mut created: Vec<u64> = Vec::new();
+    for name in ["a", "b"] {
+        let map = config_maps(&server).get(name).await.unwrap();
+        created.push(map.metadata.resource_version.unwrap().parse().unwrap());
+    }
+    let records = trace.records();
+    let lists = records.iter().filter_map(|record| match &record.event {
+        TraceEvent::Read(CacheRead {
+            found: Found::Objects(_),
+            target: ReadTarget::List { namespace, .. },
+            cache,
+            ..
+        }) if namespace.as_deref() == Some("default") => Some(cache.expect("its revisions are numbers")),
+        _ => None,
+    });
+    let lists: Vec<u64> = lists.collect();
+    // One for each map, when it had come; what was there before came with the first.
+    assert_eq!(lists[lists.len() - 2..], created);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_cache_learns_can_be_left_out_and_causes_still_name_it() {
+    let server = ApiServer::new(Options::new());
+    create_map(&server, "a").await;
+    let controller = Controller::of::<ConfigMap>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
+    let trace = Trace::bounded(1 << 20).without_cache_events();
+    let running = Running::start(Manager::new().controller(controller).trace(trace.clone()), &server);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    running.stop().await;
+    let records = trace.records();
+    let is_observed = |record: &Arc<TraceRecord>| matches!(record.event, TraceEvent::Observed(_));
+    assert!(!records.iter().any(is_observed), "{records:?}");
+    let is_woken_by_a = |record: &Arc<TraceRecord>| matches!(&record.event, TraceEvent::Queued { cause: Cause::Object(change), .. } if change.key.name() == "a");
+    assert!(records.iter().any(is_woken_by_a), "{records:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_record_has_the_contents_of_a_secret() {
     let server = ApiServer::new(Options::new());
     let (trace, records) = traced_secrets(&server).await;

@@ -270,7 +270,10 @@ pub(crate) fn read_in_words(read: &CacheRead) -> String {
             } else {
                 format!(" where {selector}")
             };
-            format!("{kind} {place}{wanted}: {found}")
+            let seen = read
+                .cache
+                .map_or_else(String::new, |revision| format!(" as of @{revision}"));
+            format!("{kind} {place}{wanted}: {found}{seen}")
         }
     }
 }
