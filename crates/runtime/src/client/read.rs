@@ -158,7 +158,7 @@ impl Client {
 impl<K> Objects<K> {
     /// Records what the cache had under a key.
     pub(super) fn trace_read(&self, store: &Store, key: &ObjectKey, record: Option<&Record>) {
-        self.client.trace.record(|| {
+        self.client.trace().record(|| {
             RawEvent::Read(RawRead {
                 kind: Arc::clone(store.shared_kind()),
                 target: RawTarget::Key(key.clone()),

@@ -23,7 +23,7 @@ pub(super) struct TracedCall {
 impl TracedCall {
     /// `None` if the trace is off.
     pub(super) fn begin(client: &Client, call: &Call<'_>) -> Option<Self> {
-        if !client.trace.is_on() {
+        if !client.trace().is_on() {
             return None;
         }
         let informer = client.shared.cache.informer(call.kind);
@@ -53,7 +53,7 @@ impl TracedCall {
 
     pub(super) fn end(self, client: &Client, answer: &Result<(StatusCode, Bytes), Error>) {
         client
-            .trace
+            .trace()
             .record_timed(|now| RawEvent::Called(Arc::new(self.answered(client, answer, now))));
     }
 
@@ -64,7 +64,7 @@ impl TracedCall {
             Ok((code, body)) => {
                 recorded.code = Some(code.as_u16());
                 if recorded.is_write() {
-                    let has_room = |bytes| client.trace.has_room_for(bytes);
+                    let has_room = |bytes| client.trace().has_room_for(bytes);
                     recorded.answer = WriteAnswer::of(&recorded.target, self.before, body, has_room);
                 }
             }

@@ -131,7 +131,7 @@ impl Operator {
             .probe_address(flags.health_probe_bind_address.clone())
             .debug_address(flags.debug_bind_address.clone());
         if flags.debug_trace_bytes > 0 {
-            manager = manager.trace(Trace::bounded(flags.debug_trace_bytes));
+            manager = manager.trace(Trace::bounded(flags.debug_trace_bytes).without_cache_events());
         }
         // Without a metrics server no certificate is made, and none is required, unless the debug page needs one.
         let is_served = !matches!(flags.metrics_bind_address, crate::serve::BindAddress::Off);

@@ -29,7 +29,7 @@ mod wire;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -99,6 +99,8 @@ struct Shared {
     ring: Mutex<Ring>,
     /// At most so many bytes are kept.
     limit: usize,
+    /// Whether it has what the cache learns of, too.
+    has_cache_events: AtomicBool,
     /// How many reconciles began.
     reconciles: AtomicU64,
     /// The sequence number of the next record, as far as anybody waits for it.
@@ -112,7 +114,7 @@ struct Shared {
 
 impl Trace {
     /// A trace that records nothing.
-    pub fn off() -> Self {
+    pub const fn off() -> Self {
         Trace(None)
     }
 
@@ -132,12 +134,29 @@ impl Trace {
             began: Instant::now(),
             ring: Mutex::new(Ring::new(bytes)),
             limit: bytes,
+            has_cache_events: AtomicBool::new(true),
             reconciles: AtomicU64::new(0),
             next: watch::Sender::new(0),
             server,
             #[cfg(feature = "otlp")]
             context: std::sync::OnceLock::new(),
         })))
+    }
+
+    /// Leaves out what the cache learns of ([`TraceEvent::Observed`]): what wakes a reconcile is known without it. To be said before a manager
+    /// has the trace.
+    pub fn without_cache_events(self) -> Self {
+        if let Some(shared) = &self.0 {
+            shared.has_cache_events.store(false, Ordering::Relaxed);
+        }
+        self
+    }
+
+    /// Whether it records what the cache learns of.
+    pub(crate) fn has_cache_events(&self) -> bool {
+        self.0
+            .as_ref()
+            .is_some_and(|shared| shared.has_cache_events.load(Ordering::Relaxed))
     }
 
     /// Whether it records.
@@ -248,7 +267,8 @@ impl Shared {
             server: self.server.as_ref().map(|revision| revision()),
         };
         let entry = Entry::new(now.duration_since(self.began), place, event);
-        let next = self.ring.lock().push(entry);
+        // What is forgotten is dropped after the lock is.
+        let (next, _forgotten) = self.ring.lock().push(entry);
         // Who begins to wait now looks into the ring before, and finds it there.
         if self.next.receiver_count() == 0 {
             return;

@@ -38,7 +38,8 @@ pub struct TraceRecord {
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum TraceEvent {
-    /// The cache learned of a change.
+    /// The cache learned of a change. An operator that is traced by its flags leaves this out, see
+    /// [`Trace::without_cache_events`](super::Trace::without_cache_events).
     Observed(ObjectChange),
     /// Something asked for a reconcile. Several that ask before it begins get one.
     Queued {
