@@ -120,6 +120,7 @@ mod tests {
             key: key(),
             outcome: Outcome::Success,
             error: None,
+            is_terminal: false,
             took: Duration::from_millis(2),
         }
     }

@@ -1,8 +1,11 @@
 //! What the trace costs: the processor time of an operator with its trace off and on.
 //!
-//! `cargo run --profile operator -p kubewright-bench-runtime --bin trace-cost` needs no server: this process answers its own requests, as cheaply as
+//! `cargo run --profile dist -p kubewright-bench-runtime --bin trace-cost` needs no server: this process answers its own requests, as cheaply as
 //! it can, so that what is left is the operator's own work and the share of the trace is, if anything, larger than in a cluster. Every round is two
-//! new processes, one with the trace and one without, in turn; what counts is the median of the rounds.
+//! new processes, one with the trace and one without, in turn; what counts is the median of the rounds. Each sets up logs as an operator's `main`
+//! does; the rows without logs are programs that have no subscriber, whose lines the trace records with one of its own.
+//!
+//! `--instructions` counts instructions under callgrind instead, once each, which is the same however busy the machine is.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -20,6 +23,7 @@ use kubewright_bench_runtime::objects::config_map;
 use kubewright_bench_runtime::protocol::Report;
 use kubewright_runtime::client::Patch;
 use kubewright_runtime::controller::{Action, Controller, Request};
+use kubewright_runtime::flags::Flags;
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::stop::Stopper;
 use kubewright_runtime::trace::Trace;
@@ -39,14 +43,20 @@ struct Arguments {
     #[arg(long, default_value_t = 9)]
     rounds: usize,
     /// How many objects there are
-    #[arg(long, default_value_t = 5_000)]
+    #[arg(long, default_value_t = 20_000)]
     count: usize,
+    /// Count instructions under valgrind, which has to be installed
+    #[arg(long)]
+    instructions: bool,
     /// What to measure, in a process of its own
     #[arg(long)]
     work: Option<Work>,
     /// With the trace
     #[arg(long)]
     traced: bool,
+    /// Without a subscriber for log lines
+    #[arg(long)]
+    without_logs: bool,
 }
 
 /// What each object gets.
@@ -73,53 +83,114 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is measured: what each object gets, and whether the program sets up logs.
+#[derive(Clone, Copy)]
+struct Measured {
+    work: Work,
+    without_logs: bool,
+    name: &'static str,
+}
+
+const MEASURED: [Measured; 4] = [
+    Measured {
+        work: Work::Read,
+        without_logs: false,
+        name: "read from the cache",
+    },
+    Measured {
+        work: Work::Write,
+        without_logs: false,
+        name: "read, and patch",
+    },
+    Measured {
+        work: Work::Read,
+        without_logs: true,
+        name: "read from the cache, without logs",
+    },
+    Measured {
+        work: Work::Write,
+        without_logs: true,
+        name: "read, and patch, without logs",
+    },
+];
+
 /// Runs rounds of children and prints the table.
 fn compare(arguments: &Arguments) -> Result<(), Failure> {
     let load = kubewright_system::process::load_average();
+    let rounds = if arguments.instructions { 1 } else { arguments.rounds };
     println!(
-        "{} ConfigMaps, {} rounds, load before {}\n",
+        "{} ConfigMaps, {rounds} rounds, load before {}\n",
         arguments.count,
-        arguments.rounds,
         load.as_deref().unwrap_or("?")
     );
     println!("| | off | on | more | goal |\n|---|---:|---:|---:|---|");
-    for (work, name) in [(Work::Read, "read from the cache"), (Work::Write, "read, and patch")] {
-        let mut times = [Vec::new(), Vec::new()];
-        for _ in 0..arguments.rounds {
-            for (is_traced, times) in [false, true].into_iter().zip(&mut times) {
-                times.push(measured(arguments, work, is_traced)?);
+    // Microseconds to milliseconds, or instructions to millions of them.
+    let (unit, parts) = if arguments.instructions {
+        ("M instructions", 1e6)
+    } else {
+        ("ms", 1e3)
+    };
+    for measured in MEASURED {
+        let mut costs = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            for (is_traced, costs) in [false, true].into_iter().zip(&mut costs) {
+                costs.push(cost(arguments, measured, is_traced)?);
             }
         }
-        let [off, on] = times.map(|mut times| {
-            times.sort_unstable();
-            times[times.len() / 2] as f64 / 1000.0
+        let [off, on] = costs.map(|mut costs| {
+            costs.sort_unstable();
+            costs[costs.len() / 2] as f64 / parts
         });
         let more = (on / off - 1.0) * 100.0;
         let verdict = if more < GOAL { "met" } else { "missed" };
-        println!("| {name} | {off:.0} ms | {on:.0} ms | {more:.1} % | under {GOAL} %: {verdict} |");
+        println!(
+            "| {} | {off:.0} {unit} | {on:.0} {unit} | {more:.1} % | under {GOAL} %: {verdict} |",
+            measured.name
+        );
     }
     Ok(())
 }
 
-/// The processor time of a child in microseconds.
-fn measured(arguments: &Arguments, work: Work, is_traced: bool) -> Result<u64, Failure> {
-    let name = work.to_possible_value().ok_or("it has a name")?;
-    let mut command = Command::new(std::env::current_exe()?);
+/// The processor time of a child in microseconds, or how many instructions it ran.
+fn cost(arguments: &Arguments, measured: Measured, is_traced: bool) -> Result<u64, Failure> {
+    let name = measured.work.to_possible_value().ok_or("it has a name")?;
+    let program = std::env::current_exe()?;
+    let mut command = if arguments.instructions {
+        let mut command = Command::new("valgrind");
+        command
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
     command.args(["--count", &arguments.count.to_string(), "--work", name.get_name()]);
     command.args(is_traced.then_some("--traced"));
-    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    command.args(measured.without_logs.then_some("--without-logs"));
+    let output = command.stdin(Stdio::null()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(format!("the child ended with {}", output.status).into());
+        return Err(format!("the child ended with {}: {said}", output.status).into());
     }
     let report: Report = serde_json::from_slice(&output.stdout)?;
     if report.objects < arguments.count {
         return Err(format!("only {} of {} objects were reconciled", report.objects, arguments.count).into());
     }
-    Ok(report.cpu)
+    if !arguments.instructions {
+        return Ok(report.cpu);
+    }
+    let collected = said.lines().find_map(|line| line.split_once("Collected :"));
+    let (_, count) = collected.ok_or("callgrind says how many instructions it collected")?;
+    Ok(count.trim().parse()?)
 }
 
 /// An operator that reconciles every object once, or twice if its own write wakes it.
 fn child(arguments: &Arguments, work: Work) -> Result<(), Failure> {
+    let trace_bytes = if arguments.traced { TRACE_BYTES } else { 0 };
+    if !arguments.without_logs {
+        let words = ["trace-cost".to_owned(), format!("--debug-trace-bytes={trace_bytes}")];
+        Flags::try_parse_from(words)?.init_logs()?;
+    }
     let server = Arc::new(Server::new(arguments.count)?);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -149,7 +220,7 @@ fn child(arguments: &Arguments, work: Work) -> Result<(), Failure> {
         });
     let mut manager = Manager::new().controller(controller);
     if arguments.traced {
-        manager = manager.trace(Trace::bounded(TRACE_BYTES));
+        manager = manager.trace(Trace::bounded(trace_bytes).without_cache_events());
     }
     // A client begins a task when it is made.
     runtime.block_on(async { manager.run(server.client(), stop).await })?;

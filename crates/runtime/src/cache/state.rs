@@ -254,6 +254,16 @@ impl State {
         self.last_event
     }
 
+    /// Up to which revision everything was seen that readers of a namespace, or of all of them, may find.
+    pub(super) fn seen_in(&self, namespace: Option<&str>) -> Option<u64> {
+        let scopes = self.scopes.iter().filter(|scope| {
+            let both = scope.namespace.as_deref().zip(namespace);
+            both.is_none_or(|(one, other)| one == other)
+        });
+        // A scope that has seen nothing yet is behind all others.
+        scopes.map(|scope| scope.seen).min().flatten()
+    }
+
     /// Up to which revision everything was seen, of the scope that is furthest.
     pub(super) fn revision(&self) -> Option<u64> {
         self.scopes.iter().filter_map(|scope| scope.seen).max()

@@ -180,6 +180,11 @@ impl Store {
         self.inner.state.read().revision()
     }
 
+    /// Up to which revision everything was seen that readers of a namespace, or of all of them, may find.
+    pub(crate) fn seen_in(&self, namespace: Option<&str>) -> Option<u64> {
+        self.inner.state.read().seen_in(namespace)
+    }
+
     /// The last event that its handlers were told of; resyncs are none.
     pub(crate) fn last_event(&self) -> Option<LastEvent> {
         self.inner.state.read().last_event()

@@ -5,6 +5,7 @@ use kube::core::Status;
 use super::fence::Fenced;
 use crate::cache::{BarrierTimeout, ReadError, UnknownIndex};
 use crate::object::{DecodeError, ObjectKey};
+use crate::trace::REDACTED;
 
 /// Why a read or a write failed.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,8 @@ pub enum Error {
         what: String,
         /// The answer.
         status: Box<Status>,
+        /// Whether it is about a Secret or a token: its message may repeat what is to be kept from traces and debug pages.
+        is_confidential: bool,
     },
     /// The server was not reached, or its answer made no sense.
     #[error("{verb} {what}")]
@@ -108,6 +111,19 @@ impl Error {
             Error::Api { status, .. } => &status.reason,
             Error::NotFound { .. } => "NotFound",
             _ => "",
+        }
+    }
+
+    /// What may be said of it where contents of Secrets and tokens must not stand; `None` if that is all of it.
+    pub(crate) fn redacted(&self) -> Option<String> {
+        match self {
+            Error::Api {
+                verb,
+                what,
+                status,
+                is_confidential: true,
+            } => Some(format!("{verb} {what}: {} {} {REDACTED}", status.code, status.reason)),
+            _ => None,
         }
     }
 

@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::informer::Cache;
 use crate::metrics::{ReadMetrics, RuntimeMetrics};
 use crate::object::{Kind, Object};
-use crate::trace::Trace;
+use crate::trace::{Trace, traced};
 
 use self::applied::AppliedMemory;
 use self::request::Warnings;
@@ -76,6 +76,14 @@ struct Shared {
     warnings: Warnings,
     applied: AppliedMemory,
     read_metrics: OnceLock<ReadMetrics>,
+    recording: OnceLock<Recording>,
+}
+
+/// Where a client records, and what others send through it meanwhile.
+struct Recording {
+    trace: Trace,
+    /// Records what is sent past the client.
+    kube: kube::Client,
 }
 
 /// Reads from the cache, writes to the server. Cheap to clone; options are set on a clone.
@@ -117,7 +125,6 @@ struct Shared {
 pub struct Client {
     shared: Arc<Shared>,
     clock: Clock,
-    trace: Trace,
     options: CallOptions,
 }
 
@@ -137,9 +144,9 @@ impl Client {
                 warnings: Warnings::default(),
                 applied: AppliedMemory::default(),
                 read_metrics: OnceLock::new(),
+                recording: OnceLock::new(),
             }),
             clock: Clock::system(),
-            trace: Trace::off(),
             options: CallOptions {
                 field_owner: None,
                 field_validation: None,
@@ -166,9 +173,14 @@ impl Client {
         self
     }
 
-    /// Records what it reads and asks for, as do clones of the client from here on. Default: nowhere.
-    pub(crate) fn with_trace(mut self, trace: Trace) -> Self {
-        self.trace = trace;
+    /// Records what it reads and asks for, and what is sent through [`kube`](Self::kube), as do clones of the client; the first trace given is
+    /// the one. Default: nowhere.
+    pub(crate) fn with_trace(self, trace: Trace) -> Self {
+        if trace.is_on() {
+            let kube = traced(self.shared.kube.clone(), &trace);
+            // Somebody set it before: that stays.
+            let _ = self.shared.recording.set(Recording { trace, kube });
+        }
         self
     }
 
@@ -215,12 +227,14 @@ impl Client {
 
     /// Where it records.
     pub(crate) fn trace(&self) -> &Trace {
-        &self.trace
+        static OFF: Trace = Trace::off();
+        self.shared.recording.get().map_or(&OFF, |recording| &recording.trace)
     }
 
     /// The client below, for what this one does not do.
     pub fn kube(&self) -> &kube::Client {
-        &self.shared.kube
+        let recording = self.shared.recording.get();
+        recording.map_or(&self.shared.kube, |recording| &recording.kube)
     }
 
     /// The cache it reads from.

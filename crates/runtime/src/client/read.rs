@@ -10,7 +10,7 @@ use super::request::{Call, METADATA, METADATA_LIST};
 use super::{Client, Error, Objects};
 use crate::cache::{BarrierTimeout, Query, Store, UnknownIndex};
 use crate::object::{Kind, ObjectKey, Page, Record, View};
-use crate::trace::{Found, RawEvent, RawRead, RawTarget};
+use crate::trace::{Found, REDACTED, RawEvent, RawRead, RawTarget, is_confidential};
 
 /// How long a reader waits for an informer that has not seen the state yet, if reads do not wait otherwise.
 const SYNC_WAIT: Duration = Duration::from_secs(5);
@@ -56,8 +56,11 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
             self.client.count_wait(&self.kind, &caught_up);
             caught_up?;
         }
+        // Before the list: what comes meanwhile makes it no older.
+        let is_traced = self.client.trace().is_on();
+        let cache = is_traced.then(|| store.seen_in(query.namespace.as_deref())).flatten();
         let records = store.list(query)?;
-        self.trace_list(&store, query, records.len());
+        self.trace_list(&store, query, records.len(), cache);
         Ok(store.views(&records)?)
     }
 
@@ -155,21 +158,24 @@ impl Client {
 impl<K> Objects<K> {
     /// Records what the cache had under a key.
     pub(super) fn trace_read(&self, store: &Store, key: &ObjectKey, record: Option<&Record>) {
-        self.client.trace.record(|| {
+        self.client.trace().record(|| {
             RawEvent::Read(RawRead {
                 kind: Arc::clone(store.shared_kind()),
                 target: RawTarget::Key(key.clone()),
                 found: record.map_or(Found::Nothing, |record| Found::Object(record.revision())),
+                cache: None,
             })
         });
     }
 
-    fn trace_list(&self, store: &Store, query: &Query, found: usize) {
-        self.client.trace.record(|| {
+    /// Records a list from the cache, which had seen everything up to a revision before.
+    fn trace_list(&self, store: &Store, query: &Query, found: usize, cache: Option<u64>) {
+        self.client.trace().record(|| {
             RawEvent::Read(RawRead {
                 kind: Arc::clone(store.shared_kind()),
                 target: RawTarget::list(query),
                 found: Found::Objects(found),
+                cache,
             })
         });
     }
@@ -185,10 +191,16 @@ impl<K> Objects<K> {
         verb: &'static str,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Error {
+        // What does not decode is often quoted.
+        let source = if is_confidential(&self.kind) {
+            format!("the answer does not decode {REDACTED}").into()
+        } else {
+            error.into()
+        };
         Error::Transport {
             verb,
             what: self.kind.to_string(),
-            source: error.into(),
+            source,
         }
     }
 }

@@ -15,7 +15,7 @@ use kubewright_apimachinery::url::{path_escape, query_escape};
 use super::traced::TracedCall;
 use super::{Client, Error};
 use crate::object::{Kind, ObjectKey};
-use crate::trace::{TracedByClient, with_context};
+use crate::trace::{is_confidential, with_context};
 
 /// How many different warnings are remembered; after that all are forgotten and logged once more.
 const MOST_WARNINGS: usize = 1000;
@@ -171,6 +171,7 @@ impl Client {
             self.shared.fence.check()?;
         }
         let (verb, what) = (call.verb, call.what());
+        let is_confidential = is_confidential(call.kind);
         let transport = |source: Box<dyn std::error::Error + Send + Sync>| Error::Transport {
             verb,
             what: what.clone(),
@@ -184,7 +185,6 @@ impl Client {
             request = request.header(header::CONTENT_TYPE, call.content_type);
         }
         let request = request
-            .extension(TracedByClient)
             .body(Body::from(call.body))
             .map_err(|error| transport(error.into()))?;
         let request = with_context(request);
@@ -192,6 +192,7 @@ impl Client {
             verb,
             what: what.clone(),
             status,
+            is_confidential,
         };
         let response = match self.shared.kube.send(request).await {
             Ok(response) => response,

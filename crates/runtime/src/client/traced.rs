@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::request::Call;
 use super::{Client, Error};
 use crate::object::{ObjectKey, Record};
-use crate::trace::{self, CallTarget, CalledObjects, RawCall, RawEvent, WriteAnswer};
+use crate::trace::{self, CallTarget, CalledObjects, REDACTED, RawCall, RawEvent, WriteAnswer};
 
 /// A request that is under way, and what is recorded of it once it is answered.
 pub(super) struct TracedCall {
@@ -23,7 +23,7 @@ pub(super) struct TracedCall {
 impl TracedCall {
     /// `None` if the trace is off.
     pub(super) fn begin(client: &Client, call: &Call<'_>) -> Option<Self> {
-        if !client.trace.is_on() {
+        if !client.trace().is_on() {
             return None;
         }
         let informer = client.shared.cache.informer(call.kind);
@@ -53,7 +53,7 @@ impl TracedCall {
 
     pub(super) fn end(self, client: &Client, answer: &Result<(StatusCode, Bytes), Error>) {
         client
-            .trace
+            .trace()
             .record_timed(|now| RawEvent::Called(Arc::new(self.answered(client, answer, now))));
     }
 
@@ -64,13 +64,20 @@ impl TracedCall {
             Ok((code, body)) => {
                 recorded.code = Some(code.as_u16());
                 if recorded.is_write() {
-                    let has_room = |bytes| client.trace.has_room_for(bytes);
+                    let has_room = |bytes| client.trace().has_room_for(bytes);
                     recorded.answer = WriteAnswer::of(&recorded.target, self.before, body, has_room);
                 }
             }
-            Err(Error::Api { status, .. }) => {
+            Err(Error::Api {
+                status,
+                is_confidential,
+                ..
+            }) => {
                 recorded.code = Some(status.code);
-                recorded.error = Some(status.message.clone());
+                recorded.error = Some(match is_confidential {
+                    true => format!("{} {REDACTED}", status.reason),
+                    false => status.message.clone(),
+                });
             }
             Err(error) => recorded.error = Some(error.to_string()),
         }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use kubewright_apimachinery::errors::with_sources;
 
+use crate::client;
+
 /// What happens to a request after a successful reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action(pub(super) Next);
@@ -60,6 +62,16 @@ impl Failure {
     /// Whether it is not tried again.
     pub fn is_terminal(&self) -> bool {
         self.terminal
+    }
+
+    /// The error with its sources, for where contents of Secrets and tokens must not stand.
+    pub(crate) fn redacted(&self) -> String {
+        let error: &(dyn Error + 'static) = &*self.source;
+        let errors = std::iter::successors(Some(error), |error| (*error).source());
+        let mut refusals = errors.filter_map(|error| error.downcast_ref::<client::Error>());
+        refusals
+            .find_map(client::Error::redacted)
+            .unwrap_or_else(|| self.to_string())
     }
 
     /// The error.

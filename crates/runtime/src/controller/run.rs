@@ -259,19 +259,18 @@ impl StoreHandler {
     fn add(&self, event: &Event, requests: Vec<Request>) {
         let priority = if event.is_background() { LOW_PRIORITY } else { 0 };
         for request in requests {
+            let now = Instant::now();
             // Recorded before the request is queued; otherwise its reconcile might begin first.
-            self.trace.record(|| RawEvent::Queued {
+            self.trace.record_at(now, || RawEvent::Queued {
                 controller: Arc::clone(&self.name),
                 key: request.key().clone(),
                 cause: RawCause::Object(RawChange::of(&self.watched, event)),
             });
-            self.queue.add_with(
-                request,
-                Add {
-                    priority,
-                    when: When::Now,
-                },
-            );
+            let add = Add {
+                priority,
+                when: When::Now,
+            };
+            self.queue.add_at(request, add, now);
         }
     }
 }
@@ -323,26 +322,31 @@ impl Worker {
         if let Some(times) = &self.times {
             times.waited.observe_duration(job.waited());
         }
-        let ended = ReconcileTimer {
+        let mut timer = ReconcileTimer {
             stats: &self.stats,
             began,
-            outcome: Outcome::Error,
+            ended: None,
         };
         let result = self.attempt(job.key().clone()).await;
+        let now = Instant::now();
+        let took = now.duration_since(began);
         if let Some(times) = &self.times {
-            times.worked.observe_duration(began.elapsed());
+            times.worked.observe_duration(took);
         }
-        let error = result.as_ref().err().filter(|_| self.trace.is_on());
-        let error = error.map(|error| error.to_string().into());
+        let failure = result.as_ref().err();
+        let is_terminal = failure.is_some_and(Failure::is_terminal);
+        let error = failure.filter(|_| self.trace.is_on());
+        let error = error.map(|error| error.redacted().into());
         let outcome = self.conclude(job, result);
-        self.trace.record_timed(|now| RawEvent::Ended {
+        self.trace.record_at(now, || RawEvent::Ended {
             controller: Arc::clone(&self.controller),
             key: job.key().key().clone(),
             outcome,
             error,
-            took: now.duration_since(began),
+            is_terminal,
+            took,
         });
-        ended.with(outcome);
+        timer.end(outcome, took);
     }
 
     /// One call of the reconciler. A panic and a timeout are failures like others.
@@ -369,18 +373,15 @@ impl Worker {
     fn conclude(&self, job: &Job<Request>, result: Result<Action, Failure>) -> Outcome {
         let (request, queue, priority) = (job.key(), job.queue(), job.priority());
         let again = |when, outcome| {
-            self.trace.record(|| RawEvent::Queued {
-                controller: Arc::clone(&self.controller),
-                key: request.key().clone(),
-                cause: RawCause::Again {
-                    outcome,
-                    after: match when {
-                        When::After(delay) => Some(delay),
-                        _ => None,
-                    },
-                },
-            });
-            queue.add_with(request.clone(), Add { priority, when });
+            let after = queue.add_with(request.clone(), Add { priority, when });
+            // Recorded when the delay is known: the key is still running, so that its next reconcile cannot begin before this.
+            if let Some(after) = after {
+                self.trace.record(|| RawEvent::Queued {
+                    controller: Arc::clone(&self.controller),
+                    key: request.key().clone(),
+                    cause: RawCause::Again { outcome, after },
+                });
+            }
         };
         match result {
             Ok(Action(Next::Done)) => {
@@ -400,7 +401,7 @@ impl Worker {
                 Outcome::Requeue
             }
             Err(failure) => {
-                self.stats.failed(format!("{request}: {failure}"));
+                self.stats.failed(format!("{request}: {}", failure.redacted()));
                 if failure.is_terminal() {
                     queue.forget(request);
                     self.stats.failed_for_good();
@@ -419,18 +420,20 @@ impl Worker {
 struct ReconcileTimer<'a> {
     stats: &'a ControllerStats,
     began: Instant,
-    outcome: Outcome,
+    /// `None`: not yet.
+    ended: Option<(Outcome, Duration)>,
 }
 
 impl ReconcileTimer<'_> {
-    fn with(mut self, outcome: Outcome) {
-        self.outcome = outcome;
+    fn end(&mut self, outcome: Outcome, took: Duration) {
+        self.ended = Some((outcome, took));
     }
 }
 
 impl Drop for ReconcileTimer<'_> {
     fn drop(&mut self) {
-        self.stats.ended(self.outcome, self.began.elapsed());
+        let (outcome, took) = self.ended.unwrap_or_else(|| (Outcome::Error, self.began.elapsed()));
+        self.stats.ended(outcome, took);
     }
 }
 

@@ -272,20 +272,37 @@ impl Manager {
         self
     }
 
-    /// With its trace exported, if there are settings for that. A trace that is off is turned on for it.
+    /// With its trace exported, if the environment asks for that of an operator with this name. A trace that is off is turned on for it.
+    /// Settings that make no sense are told in the log: an operator does its work without them.
     #[cfg(feature = "otlp")]
     pub(crate) fn exported(
         mut self,
-        settings: Option<crate::otlp::ExportSettings>,
-    ) -> Result<(Self, Option<crate::otlp::Exporter>), crate::otlp::ExportError> {
-        let Some(settings) = settings else {
-            return Ok((self, None));
+        environment: &crate::flags::Environment,
+        name: &str,
+    ) -> (Self, Option<crate::otlp::Exporter>) {
+        let trace = if self.trace.is_on() {
+            self.trace.clone()
+        } else {
+            Trace::bounded(crate::otlp::TRACE_BYTES).without_cache_events()
         };
-        if !self.trace.is_on() {
-            self.trace = Trace::bounded(crate::otlp::TRACE_BYTES);
+        let settings = crate::otlp::ExportSettings::from_environment(environment, name);
+        let exporter = settings.and_then(|settings| {
+            let exporter = settings.map(|settings| crate::otlp::Exporter::new(settings, &trace));
+            exporter.transpose()
+        });
+        match exporter {
+            Ok(exporter) => {
+                if exporter.is_some() {
+                    self.trace = trace;
+                }
+                (self, exporter)
+            }
+            Err(error) => {
+                let error = kubewright_apimachinery::errors::with_sources(&error);
+                tracing::warn!(error, "spans are not exported");
+                (self, None)
+            }
         }
-        let exporter = crate::otlp::Exporter::new(settings, &self.trace)?;
-        Ok((self, Some(exporter)))
     }
 
     /// What each controller did so far, by name. The numbers go on counting while the manager runs.

@@ -16,7 +16,7 @@ use crate::informer::Cache;
 use crate::lease::{Election, identity};
 use crate::metrics::{QueueTimes, Registry, RuntimeMetrics};
 use crate::random::Random;
-use crate::trace::{RawChange, RawEvent, Trace, traced};
+use crate::trace::{RawChange, RawEvent, Trace};
 
 pub(super) struct Setup {
     pub(super) serving: HttpServers,
@@ -62,7 +62,7 @@ impl Setup {
         let traced_events = trace_events(&cache, &manager.trace);
         let fence = Fence::open();
         let client = |fence| {
-            Client::fenced(traced(kube.clone(), &manager.trace), cache.clone(), fence)
+            Client::fenced(kube.clone(), cache.clone(), fence)
                 .with_metrics(&metrics)
                 .with_clock(clock)
                 .with_trace(manager.trace.clone())
@@ -137,7 +137,7 @@ impl Setup {
 
 /// Records every event of the cache. Registered before any controller is, so that an event stands before what it causes.
 fn trace_events(cache: &Cache, trace: &Trace) -> Vec<Registration> {
-    if !trace.is_on() {
+    if !trace.has_cache_events() {
         return Vec::new();
     }
     let informers = cache.informers();

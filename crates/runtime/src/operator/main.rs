@@ -35,14 +35,6 @@ pub enum MainError {
         #[from]
         CertificateError,
     ),
-    /// Spans cannot be exported as the environment says.
-    #[cfg(feature = "otlp")]
-    #[error("spans cannot be exported")]
-    Export(
-        #[source]
-        #[from]
-        crate::otlp::ExportError,
-    ),
     /// The manager failed.
     #[error(transparent)]
     Manager(#[from] ManagerError),
@@ -115,8 +107,7 @@ impl Operator {
         let manager = self.manager_with(flags, environment)?;
         #[cfg(feature = "otlp")]
         let (manager, exporting) = {
-            let settings = crate::otlp::ExportSettings::from_environment(environment, &self.name)?;
-            let (manager, exporter) = manager.exported(settings)?;
+            let (manager, exporter) = manager.exported(environment, &self.name);
             // What the manager does until its end is exported, too.
             let (stopper, stop) = Stopper::new();
             let exporting = exporter.map(|exporter| (stopper, tokio::spawn(exporter.run(stop))));
@@ -140,7 +131,7 @@ impl Operator {
             .probe_address(flags.health_probe_bind_address.clone())
             .debug_address(flags.debug_bind_address.clone());
         if flags.debug_trace_bytes > 0 {
-            manager = manager.trace(Trace::bounded(flags.debug_trace_bytes));
+            manager = manager.trace(Trace::bounded(flags.debug_trace_bytes).without_cache_events());
         }
         // Without a metrics server no certificate is made, and none is required, unless the debug page needs one.
         let is_served = !matches!(flags.metrics_bind_address, crate::serve::BindAddress::Off);

@@ -47,7 +47,10 @@ pub enum ExportError {
     #[error("OTEL_EXPORTER_OTLP_ENDPOINT has to be a URL as http://collector:4318, not {0:?}")]
     Endpoint(String),
     /// The protocol is none of ours.
-    #[error("OTEL_EXPORTER_OTLP_PROTOCOL is {0:?}: spans are exported as http/json")]
+    #[error(
+        "OTEL_EXPORTER_OTLP_PROTOCOL is {0:?}, but http/json is what spans are exported as: set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL to \
+         that, and the endpoint to the collector's port for HTTP (4318)"
+    )]
     Protocol(String),
     /// No connection can be prepared.
     #[error("the collector cannot be reached")]

@@ -140,10 +140,11 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
         }
     }
 
-    /// Adds a key, or changes the place of one that is queued already.
-    pub fn add(&mut self, key: K, add: Add, now: Moment) {
+    /// Adds a key, or changes the place of one that is queued already. Returns the delay that was asked for or that a limit demands; a key
+    /// that was queued before may be ready earlier. `None`: the queue is shut down, and the key was not added.
+    pub fn add(&mut self, key: K, add: Add, now: Moment) -> Option<Duration> {
         if self.shutting_down {
-            return;
+            return None;
         }
         self.promote(now);
         let delay = match add.when {
@@ -165,6 +166,7 @@ impl<K: Clone + Eq + Hash> PriorityQueue<K> {
             }
             Some(queued) => self.move_queued(key, queued, add.priority, due, now),
         }
+        Some(delay)
     }
 
     /// Hands out the next ready key, which runs from now on.

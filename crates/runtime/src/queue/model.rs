@@ -62,9 +62,9 @@ impl Model {
         }
     }
 
-    fn add(&mut self, key: u8, priority: i32, when: When, now: Moment) {
+    fn add(&mut self, key: u8, priority: i32, when: When, now: Moment) -> Option<Duration> {
         if self.shut_down {
-            return;
+            return None;
         }
         self.promote(now);
         let delay = match when {
@@ -100,6 +100,7 @@ impl Model {
         }
         // A key that is due at once stands in line from this moment on.
         self.promote(now);
+        Some(delay)
     }
 
     fn pop(&mut self, now: Moment) -> Option<(u8, i32)> {
@@ -194,8 +195,8 @@ proptest! {
         for step in steps {
             match step {
                 Step::Add { key, priority, when } => {
-                    queue.add(key, Add { priority, when }, now);
-                    model.add(key, priority, when, now);
+                    let delay = queue.add(key, Add { priority, when }, now);
+                    prop_assert_eq!(delay, model.add(key, priority, when, now));
                 }
                 Step::Pop => {
                     let popped = queue.pop(now).map(|popped| (popped.key, popped.priority));
@@ -234,7 +235,9 @@ proptest! {
         let mut now = Duration::ZERO;
         for step in steps {
             match step {
-                Step::Add { key, priority, when } => queue.add(key, Add { priority, when }, now),
+                Step::Add { key, priority, when } => {
+                    queue.add(key, Add { priority, when }, now);
+                }
                 Step::Pop => {
                     if let Some(popped) = queue.pop(now) {
                         prop_assert!(running.insert(popped.key));

@@ -96,12 +96,18 @@ impl<K: Clone + Eq + Hash> WorkQueue<K> {
         self.add_with(key, Add { when, ..Add::default() });
     }
 
-    /// Adds a key.
-    pub fn add_with(&self, key: K, add: Add) {
-        let now = self.now();
-        self.shared.core.lock().add(key, add, now);
+    /// Adds a key. Returns what [`PriorityQueue::add`] does.
+    pub fn add_with(&self, key: K, add: Add) -> Option<Duration> {
+        self.add_at(key, add, Instant::now())
+    }
+
+    /// The same for who knows what time it is.
+    pub(crate) fn add_at(&self, key: K, add: Add, now: Instant) -> Option<Duration> {
+        let now = now.duration_since(self.shared.epoch);
+        let delay = self.shared.core.lock().add(key, add, now);
         // A delayed key may be due before what the sleepers sleep for, so they are woken either way.
         self.shared.changed.notify_one();
+        delay
     }
 
     /// Waits for the next key. `None`: the queue was shut down and nothing is ready any more.

@@ -6,7 +6,9 @@
 //! [`ReconcileId`]; what a reconciler hands to a task of its own making does not, and is shown as unattributed.
 //!
 //! A trace keeps as many bytes as it was given and forgets the oldest records. What happens is kept as handles and copies of bytes; text
-//! and the comparison of objects are made when somebody reads. The contents of Secrets and tokens never enter it, in either form.
+//! and the comparison of objects are made when somebody reads. The contents of Secrets and tokens never enter it, in either form:
+//! of a refusal that is about one of them the code and the reason are kept, and of a reconcile that fails with such an error, too. What a
+//! reconciler logs, and an error that it makes of nothing but text, are recorded as they are.
 
 mod call;
 mod change;
@@ -27,7 +29,7 @@ mod wire;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -52,8 +54,8 @@ pub(crate) use context::TraceContext;
 #[cfg(test)]
 pub(crate) use raw::RawLine;
 pub(crate) use raw::{RawCause, RawChange, RawEvent, RawRead, RawTarget, RawWebhook};
-pub(crate) use redact::{Sent, changes, is_confidential, redact_words, sent};
-pub(crate) use requests::{TracedByClient, traced};
+pub(crate) use redact::{REDACTED, Sent, changes, is_confidential, redact_words, sent};
+pub(crate) use requests::traced;
 pub(crate) use scope::{in_reconcile, with_context};
 
 use ring::{Entry, Place, Ring};
@@ -97,6 +99,8 @@ struct Shared {
     ring: Mutex<Ring>,
     /// At most so many bytes are kept.
     limit: usize,
+    /// Whether it has what the cache learns of, too.
+    has_cache_events: AtomicBool,
     /// How many reconciles began.
     reconciles: AtomicU64,
     /// The sequence number of the next record, as far as anybody waits for it.
@@ -110,7 +114,7 @@ struct Shared {
 
 impl Trace {
     /// A trace that records nothing.
-    pub fn off() -> Self {
+    pub const fn off() -> Self {
         Trace(None)
     }
 
@@ -130,12 +134,29 @@ impl Trace {
             began: Instant::now(),
             ring: Mutex::new(Ring::new(bytes)),
             limit: bytes,
+            has_cache_events: AtomicBool::new(true),
             reconciles: AtomicU64::new(0),
             next: watch::Sender::new(0),
             server,
             #[cfg(feature = "otlp")]
             context: std::sync::OnceLock::new(),
         })))
+    }
+
+    /// Leaves out what the cache learns of ([`TraceEvent::Observed`]): what wakes a reconcile is known without it. To be said before a manager
+    /// has the trace.
+    pub fn without_cache_events(self) -> Self {
+        if let Some(shared) = &self.0 {
+            shared.has_cache_events.store(false, Ordering::Relaxed);
+        }
+        self
+    }
+
+    /// Whether it records what the cache learns of.
+    pub(crate) fn has_cache_events(&self) -> bool {
+        self.0
+            .as_ref()
+            .is_some_and(|shared| shared.has_cache_events.load(Ordering::Relaxed))
     }
 
     /// Whether it records.
@@ -246,7 +267,8 @@ impl Shared {
             server: self.server.as_ref().map(|revision| revision()),
         };
         let entry = Entry::new(now.duration_since(self.began), place, event);
-        let next = self.ring.lock().push(entry);
+        // What is forgotten is dropped after the lock is.
+        let (next, _forgotten) = self.ring.lock().push(entry);
         // Who begins to wait now looks into the ring before, and finds it there.
         if self.next.receiver_count() == 0 {
             return;

@@ -38,6 +38,7 @@ pub(crate) enum RawEvent {
         key: ObjectKey,
         outcome: Outcome,
         error: Option<Arc<str>>,
+        is_terminal: bool,
         took: Duration,
     },
     Webhook(Arc<dyn RawWebhook>),
@@ -67,7 +68,7 @@ pub(crate) struct RawChange {
 pub(crate) enum RawCause {
     Object(RawChange),
     Source { after: Option<Duration> },
-    Again { outcome: Outcome, after: Option<Duration> },
+    Again { outcome: Outcome, after: Duration },
 }
 
 /// A uid: as a server makes it, which needs no allocation, or as something else does.
@@ -83,6 +84,8 @@ pub(crate) struct RawRead {
     pub(crate) kind: Arc<Kind>,
     pub(crate) target: RawTarget,
     pub(crate) found: Found,
+    /// Up to which revision the cache had seen everything, of a list.
+    pub(crate) cache: Option<u64>,
 }
 
 /// See [`ReadTarget`].
@@ -163,7 +166,9 @@ impl RawCause {
         match self {
             RawCause::Object(change) => (Cause::Object(change.change()), None),
             RawCause::Source { after } => (Cause::Source, *after),
-            RawCause::Again { outcome, after } => (Cause::Again(*outcome), *after),
+            RawCause::Again { outcome, after } => {
+                (Cause::Again(*outcome), Some(*after).filter(|after| !after.is_zero()))
+            }
         }
     }
 }
@@ -199,6 +204,7 @@ impl RawRead {
                 },
             },
             found: self.found,
+            cache: self.cache,
         }
     }
 }
@@ -252,12 +258,14 @@ impl RawEvent {
                 key,
                 outcome,
                 error,
+                is_terminal,
                 took,
             } => TraceEvent::Ended {
                 controller: Arc::clone(controller),
                 key: key.clone(),
                 outcome: *outcome,
                 error: error.as_deref().map(str::to_owned),
+                is_terminal: *is_terminal,
                 took: *took,
             },
             RawEvent::Webhook(call) => TraceEvent::Webhook(call.call()),

@@ -38,7 +38,8 @@ pub struct TraceRecord {
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum TraceEvent {
-    /// The cache learned of a change.
+    /// The cache learned of a change. An operator that is traced by its flags leaves this out, see
+    /// [`Trace::without_cache_events`](super::Trace::without_cache_events).
     Observed(ObjectChange),
     /// Something asked for a reconcile. Several that ask before it begins get one.
     Queued {
@@ -84,6 +85,9 @@ pub enum TraceEvent {
         outcome: Outcome,
         /// Why it failed, if it did.
         error: Option<String>,
+        /// Whether it failed for good: nothing but another event leads to the next reconcile.
+        #[serde(default)]
+        is_terminal: bool,
         /// How long it took.
         #[serde(with = "wire::seconds")]
         took: Duration,
@@ -202,6 +206,9 @@ pub struct CacheRead {
     pub target: ReadTarget,
     /// What the cache had.
     pub found: Found,
+    /// Of a list: up to which revision the cache had seen everything that belongs to it. What happened later on the server is not in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<u64>,
 }
 
 /// What a read asks for.

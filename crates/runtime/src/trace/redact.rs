@@ -14,7 +14,19 @@ use crate::object::Kind;
 const MOST_SENT: usize = 4096;
 
 /// What stands for something that is left out.
-const REDACTED: &str = "(redacted)";
+pub(crate) const REDACTED: &str = "(redacted)";
+
+/// What is shown of the metadata of a confidential object.
+const HARMLESS: [&str; 8] = [
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "labels",
+    "ownerReferences",
+    "finalizers",
+];
 
 /// What was sent, or the beginning of it. Only what is known to be harmless.
 #[derive(Clone)]
@@ -63,16 +75,18 @@ pub(crate) fn sent(kind: &Kind, body: &[u8]) -> Option<Sent> {
     let Ok(Value::Object(mut object)) = serde_json::from_slice(body) else {
         return Some(Sent::of(REDACTED.as_bytes()));
     };
-    for member in ["data", "stringData", "spec", "status"] {
-        if let Some(value) = object.get_mut(member) {
-            redact(value);
+    for (name, value) in &mut object {
+        match (name.as_str(), value) {
+            ("apiVersion" | "kind" | "type" | "immutable", _) => {}
+            ("metadata", Value::Object(metadata)) => {
+                let others = metadata
+                    .iter_mut()
+                    .filter(|(name, _)| !HARMLESS.contains(&name.as_str()));
+                others.for_each(|(_, value)| redact(value));
+            }
+            // Whatever else it is: the name of a field that holds a secret may be misspelt.
+            (_, value) => redact(value),
         }
-    }
-    if let Some(annotations) = object
-        .get_mut("metadata")
-        .and_then(|metadata| metadata.get_mut("annotations"))
-    {
-        redact(annotations);
     }
     Some(Sent::of(Value::Object(object).to_string().as_bytes()))
 }
@@ -154,7 +168,7 @@ mod tests {
         let secret = Kind::of::<Secret>();
         let body = json!({
             "metadata": { "name": "door", "annotations": { "kubectl.kubernetes.io/last-applied-configuration": "sesame" } },
-            "data": { "key": "sesame" }, "stringData": { "other": "sesame" },
+            "data": { "key": "sesame" }, "stringData": { "other": "sesame" }, "strngData": { "misspelt": "sesame" },
         });
         let recorded = sent(&secret, body.to_string().as_bytes()).unwrap().text();
         assert!(

@@ -12,24 +12,13 @@ use super::Trace;
 use super::call::{CallTarget, RawCall, WriteAnswer};
 use super::raw::RawEvent;
 
-/// Marks a request that the client records itself, with more than its path.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TracedByClient;
-
-/// A client that sends through `client` and records what nobody else does.
+/// A client that sends through `client` and records what it sends.
 pub(crate) fn traced(client: kube::Client, trace: &Trace) -> kube::Client {
-    if !trace.is_on() {
-        return client;
-    }
     let namespace = client.default_namespace().to_owned();
     let trace = trace.clone();
     let send = tower::service_fn(move |request: Request<Body>| {
         let (client, trace) = (client.clone(), trace.clone());
         async move {
-            let is_recorded = request.extensions().get::<TracedByClient>().is_some();
-            if is_recorded {
-                return client.send(request).await;
-            }
             let request = super::with_context(request);
             let (method, path) = (request.method().clone(), Arc::from(request.uri().path()));
             let began = Instant::now();

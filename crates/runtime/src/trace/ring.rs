@@ -75,26 +75,29 @@ impl Ring {
         }
     }
 
-    /// Adds a record, forgets as many old ones as that needs, and returns the sequence number of the next.
-    pub(super) fn push(&mut self, mut entry: Entry) -> u64 {
+    /// Adds a record and forgets as many old ones as that needs. Returns the sequence number of the next, and the oldest of those that are
+    /// forgotten, which the caller drops when nobody waits for it any more.
+    pub(super) fn push(&mut self, mut entry: Entry) -> (u64, Option<Entry>) {
         self.latest = self.latest.max(entry.at);
         entry.at = self.latest;
         self.next += 1;
         self.bytes += entry.bytes();
+        let mut forgotten = None;
         while self.bytes > self.limit {
             let Some(oldest) = self.entries.pop_front() else {
                 // It is larger than all that may be kept.
                 self.bytes = 0;
-                return self.next;
+                return (self.next, forgotten);
             };
             self.bytes -= oldest.bytes();
+            forgotten.get_or_insert(oldest);
         }
         if self.entries.len() == self.entries.capacity() {
             // Not twice as many: the room that is not used yet is no part of the bytes.
             self.entries.reserve_exact(self.entries.len() / 4 + 16);
         }
         self.entries.push_back(entry);
-        self.next
+        (self.next, forgotten)
     }
 
     /// At most so many entries from a sequence number on, the number of the first, and how many of those that were asked for are forgotten.

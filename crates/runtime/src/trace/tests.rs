@@ -22,7 +22,7 @@ use super::call::{CallTarget, CalledObjects, RawCall, WriteAnswer};
 use super::raw::{RawCause, RawChange, RawEvent, RawRead, RawTarget};
 use super::{Found, Outcome, Trace, TraceEvent, in_reconcile, sent};
 use crate::cache::Event;
-use crate::client::{Client, Patch};
+use crate::client::{Client, FieldValidation, Patch};
 use crate::controller::{Action, Controller, Failure, Request};
 use crate::manager::Manager;
 use crate::object::{Kind, ObjectKey, Record};
@@ -85,6 +85,7 @@ impl Happening {
                     kind: Arc::clone(&self.kind),
                     target: RawTarget::Key(key()),
                     found: Found::Object(Some(7)),
+                    cache: None,
                 })
             });
             trace.record_timed(|_| RawEvent::Ended {
@@ -92,6 +93,7 @@ impl Happening {
                 key: key(),
                 outcome: Outcome::Success,
                 error: None,
+                is_terminal: false,
                 took: Duration::ZERO,
             });
         };
@@ -217,12 +219,17 @@ fn answer(
     revision: &AtomicUsize,
 ) -> http::Response<UnsyncBoxBody<Bytes, Infallible>> {
     let path = request.uri().path();
-    let is_watch = request.uri().query().unwrap_or_default().contains("watch=");
-    let body = if is_watch {
+    let query = request.uri().query().unwrap_or_default();
+    let is_refused = path.contains("/secrets") && query.contains("fieldValidation=Strict");
+    let body = if query.contains("watch=") {
         let nothing = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
         StreamBody::new(nothing).boxed_unsync()
     } else {
-        let value = if path.ends_with("/token") {
+        let value = if is_refused {
+            // A real one repeats the whole object.
+            let message = format!("failed to create typed patch object: {HELD}: field not declared in schema");
+            json!({ "kind": "Status", "status": "Failure", "code": 400, "reason": "BadRequest", "message": message })
+        } else if path.ends_with("/token") {
             json!({ "kind": "TokenRequest", "metadata": { "resourceVersion": "9" }, "status": { "token": HELD } })
         } else if request.method() == Method::GET {
             let items: Vec<_> = (0..count).map(|i| object(&format!("object-{i}"), i + 1)).collect();
@@ -242,6 +249,9 @@ fn answer(
         Full::new(Bytes::from(value.to_string())).boxed_unsync()
     };
     let mut response = http::Response::new(body);
+    if is_refused {
+        *response.status_mut() = http::StatusCode::BAD_REQUEST;
+    }
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
     response
@@ -263,11 +273,11 @@ where
                 let (work, stopper) = (reconcile(client.clone(), request.key().clone()), Arc::clone(&stopper));
                 let done = Arc::clone(&done);
                 async move {
-                    work.await?;
+                    let worked = work.await;
                     if done.fetch_add(1, Ordering::Relaxed) + 1 == count {
                         stopper.stop();
                     }
-                    Ok(Action::done())
+                    worked.map(|()| Action::done())
                 }
             }
         });
@@ -359,15 +369,17 @@ fn the_memory_of_a_trace_has_neither_contents_of_secrets_nor_tokens() {
         client.update(&secret).await?;
         let token = client.of::<ServiceAccount>().subresource("token");
         token.create_as::<TokenRequest>(&key, &json!({ "spec": {} })).await?;
+        let misspelt = Patch::Merge(json!({ "strngData": { "key": HELD } }));
+        let strict = client.field_validation(FieldValidation::Strict);
+        strict.patch::<Secret>(&key, &misspelt).await?;
         Ok(())
     }
     let trace = Trace::bounded(1 << 20);
     operate(2, &trace, confidential);
     let memory = memory(&trace);
-    assert!(
-        memory.contains("(redacted)") && memory.contains("ServiceAccount"),
-        "{memory}"
-    );
+    for kept in ["(redacted)", "ServiceAccount", "strngData", "BadRequest"] {
+        assert!(memory.contains(kept), "{kept} in {memory}");
+    }
     assert!(!memory.contains(HELD), "{memory}");
 
     // It would be found if it were there.

@@ -127,6 +127,7 @@ mod tests {
             kind: Kind::of::<ConfigMap>(),
             target,
             found,
+            cache: matches!(found, Found::Objects(1..)).then_some(7),
         })
     }
 
@@ -136,6 +137,7 @@ mod tests {
             key: ObjectKey::namespaced("shop", "web"),
             outcome,
             error: error.map(str::to_owned),
+            is_terminal: error.is_some_and(|error| error.contains('\n')),
             took: Duration::from_micros(1500),
         }
     }

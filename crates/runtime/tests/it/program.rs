@@ -109,12 +109,22 @@ async fn a_run_as_the_flags_say_ends_when_it_is_asked_to() {
     std::fs::write(&kubeconfig, listener.kubeconfig()).unwrap();
     let variable = kubeconfig.to_str().unwrap();
     let flags = Flags::try_parse_from(["manager"].into_iter().chain(QUIET)).unwrap();
-    let (stopper, stop) = Stopper::new();
     let operator = Operator::new("idle").reads::<ConfigMap>();
-    let environment = Environment::of([("KUBECONFIG", variable)]);
-    let (done, ()) = tokio::join!(operator.run_with(&flags, &environment, stop), async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        stopper.stop();
-    });
-    done.unwrap();
+    let elsewhere = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1");
+    // An operator works, whatever is said of its telemetry.
+    for telemetry in [
+        vec![],
+        vec![elsewhere, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
+        vec![elsewhere, ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")],
+        vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")],
+    ] {
+        let variables = std::iter::once(("KUBECONFIG", variable)).chain(telemetry);
+        let environment = Environment::of(variables);
+        let (stopper, stop) = Stopper::new();
+        let (done, ()) = tokio::join!(operator.run_with(&flags, &environment, stop), async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            stopper.stop();
+        });
+        done.unwrap();
+    }
 }

@@ -2,18 +2,22 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use kube::api::{Api, DeleteParams, PostParams};
 use kubewright_apiserver::{ApiServer, Options};
-use kubewright_runtime::client::Client;
+use kubewright_runtime::cache::Query;
+use kubewright_runtime::client::{Client, FieldValidation, Patch};
 use kubewright_runtime::controller::{Action, Context, Controller, Failure, Request, Trigger};
 use kubewright_runtime::manager::Manager;
 use kubewright_runtime::object::{ObjectKey, View};
 use kubewright_runtime::stop::Stopper;
-use kubewright_runtime::trace::{Cause, Follower, Found, ReconcileId, Trace, TraceEvent, TraceRecord};
+use kubewright_runtime::trace::{
+    ApiCall, CacheRead, Cause, Follower, Found, ReadTarget, ReconcileId, Trace, TraceEvent, TraceRecord,
+};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -81,11 +85,11 @@ async fn create_map(server: &ApiServer, name: &str) {
 #[tokio::test(start_paused = true)]
 async fn every_cause_stands_before_the_reconcile_it_leads_to() {
     let server = ApiServer::new(Options::new());
-    // The first reconcile of an object fails, the others succeed.
+    // The first reconciles of an object fail, the others succeed.
     let controller = Controller::of::<ConfigMap>().reconcile_with(|_| {
-        let failed = std::sync::atomic::AtomicBool::new(false);
+        let attempts = AtomicUsize::new(0);
         move |request: Request| {
-            let fails = request.name() == "a" && !failed.swap(true, std::sync::atomic::Ordering::Relaxed);
+            let fails = request.name() == "a" && attempts.fetch_add(1, Ordering::Relaxed) < 3;
             async move {
                 if fails {
                     return Err(Failure::message("not yet"));
@@ -99,19 +103,32 @@ async fn every_cause_stands_before_the_reconcile_it_leads_to() {
         follower: trace.follow(),
         records: Vec::new(),
     };
-    let running = Running::start(Manager::new().controller(controller).trace(trace), &server);
+    let running = Running::start(Manager::new().controller(controller).trace(trace.clone()), &server);
     create_map(&server, "a").await;
     let first = told.next("a").await;
     assert!(first == "ConfigMap created" || first == "ConfigMap listed", "{first}");
-    for expected in [
-        "began",
-        "again after error",
-        "ended in error",
-        "began",
-        "ended in success",
-    ] {
+    for _ in 0..3 {
+        for expected in ["began", "again after error", "ended in error"] {
+            assert_eq!(told.next("a").await, expected);
+        }
+    }
+    for expected in ["began", "ended in success"] {
         assert_eq!(told.next("a").await, expected);
     }
+    let records = trace.records();
+    let delays = records.iter().filter_map(|record| match &record.event {
+        TraceEvent::Queued {
+            cause: Cause::Again(_),
+            after,
+            ..
+        } => Some(after.expect("a back-off is no moment")),
+        _ => None,
+    });
+    let delays: Vec<_> = delays.collect();
+    assert!(
+        delays.len() == 3 && delays[0] > Duration::ZERO && delays.is_sorted_by(|one, next| one < next),
+        "{delays:?}"
+    );
     config_maps(&server)
         .delete("a", &DeleteParams::default())
         .await
@@ -121,6 +138,43 @@ async fn every_cause_stands_before_the_reconcile_it_leads_to() {
     }
     assert_eq!(told.follower.missed(), 0);
     running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_for_good_is_told_from_one_that_is_tried_again() {
+    let server = ApiServer::new(Options::new());
+    let controller = Controller::of::<ConfigMap>().reconcile_with(|_| {
+        let attempts = AtomicUsize::new(0);
+        move |request: Request| {
+            let is_first = attempts.fetch_add(1, Ordering::Relaxed) == 0;
+            async move {
+                match request.name() {
+                    "a" if is_first => Err(Failure::message("not yet")),
+                    "a" => Err(Failure::terminal("never")),
+                    _ => Ok(Action::done()),
+                }
+            }
+        }
+    });
+    create_map(&server, "a").await;
+    let trace = Trace::bounded(1 << 20);
+    let running = Running::start(Manager::new().controller(controller).trace(trace.clone()), &server);
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    running.stop().await;
+    let records = trace.records();
+    let told = records.iter().filter_map(|record| match &record.event {
+        TraceEvent::Queued {
+            cause: Cause::Again(_), ..
+        } => Some("again".to_owned()),
+        TraceEvent::Ended {
+            error: Some(error),
+            is_terminal,
+            ..
+        } => Some(format!("{error} {is_terminal}")),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, ["again", "not yet false", "never true"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -261,6 +315,59 @@ async fn causes_name_the_revision_that_the_cache_learned_of_before() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_says_up_to_which_revision_the_cache_had_seen_everything() {
+    let server = ApiServer::new(Options::new());
+    let controller =
+        Controller::of::<ConfigMap>().reconcile_objects(|context: Context, map: View<ConfigMap>| async move {
+            let query = Query::all().in_namespace(map.metadata.namespace.as_deref().unwrap_or_default());
+            context.client().list::<ConfigMap>(&query).await?;
+            Ok(Action::done())
+        });
+    let trace = Trace::bounded(1 << 20);
+    let running = Running::start(Manager::new().controller(controller).trace(trace.clone()), &server);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for name in ["a", "b"] {
+        create_map(&server, name).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    running.stop().await;
+    let mut created: Vec<u64> = Vec::new();
+    for name in ["a", "b"] {
+        let map = config_maps(&server).get(name).await.unwrap();
+        created.push(map.metadata.resource_version.unwrap().parse().unwrap());
+    }
+    let records = trace.records();
+    let lists = records.iter().filter_map(|record| match &record.event {
+        TraceEvent::Read(CacheRead {
+            found: Found::Objects(_),
+            target: ReadTarget::List { namespace, .. },
+            cache,
+            ..
+        }) if namespace.as_deref() == Some("default") => Some(cache.expect("its revisions are numbers")),
+        _ => None,
+    });
+    let lists: Vec<u64> = lists.collect();
+    // One for each map, when it had come; what was there before came with the first.
+    assert_eq!(lists[lists.len() - 2..], created);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_cache_learns_can_be_left_out_and_causes_still_name_it() {
+    let server = ApiServer::new(Options::new());
+    create_map(&server, "a").await;
+    let controller = Controller::of::<ConfigMap>().reconcile_with(|_| |_: Request| async { Ok(Action::done()) });
+    let trace = Trace::bounded(1 << 20).without_cache_events();
+    let running = Running::start(Manager::new().controller(controller).trace(trace.clone()), &server);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    running.stop().await;
+    let records = trace.records();
+    let is_observed = |record: &Arc<TraceRecord>| matches!(record.event, TraceEvent::Observed(_));
+    assert!(!records.iter().any(is_observed), "{records:?}");
+    let is_woken_by_a = |record: &Arc<TraceRecord>| matches!(&record.event, TraceEvent::Queued { cause: Cause::Object(change), .. } if change.key.name() == "a");
+    assert!(records.iter().any(is_woken_by_a), "{records:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_record_has_the_contents_of_a_secret() {
     let server = ApiServer::new(Options::new());
     let (trace, records) = traced_secrets(&server).await;
@@ -271,6 +378,74 @@ async fn no_record_has_the_contents_of_a_secret() {
         "{text}"
     );
     assert!(!format!("{trace:?} {records:?}").contains("sesame"));
+}
+
+/// Why a Secret could not be patched, as a reconciler's own error says it.
+#[derive(Debug, thiserror::Error)]
+#[error("the password cannot be provided")]
+struct NotProvided(#[source] kubewright_runtime::client::Error);
+
+#[tokio::test]
+async fn neither_a_record_nor_the_debug_page_repeats_a_secret_that_the_server_refused() {
+    let server = ApiServer::new(Options::new());
+    let address = SocketAddr::from(([127, 0, 0, 1], kubewright_test_support::free_port()));
+    let controller =
+        Controller::of::<ConfigMap>().reconcile_objects(|context: Context, map: View<ConfigMap>| async move {
+            if map.key().name() != "a" {
+                return Ok(Action::done());
+            }
+            let client = context.client().field_validation(FieldValidation::Strict);
+            let key = ObjectKey::namespaced("default", "door");
+            let misspelt = Patch::Merge(json!({ "strngData": { "key": "sesame" } }));
+            let patched = client.patch::<Secret>(&key, &misspelt).await;
+            let error = patched.expect_err("a field is unknown");
+            assert!(error.to_string().contains("strngData"), "{error}");
+            Err(NotProvided(error).into())
+        });
+    let secrets: Api<Secret> = Api::default_namespaced(server.client());
+    let secret = json!({ "metadata": { "name": "door" }, "stringData": { "key": "sesame" } });
+    let secret = serde_json::from_value(secret).unwrap();
+    secrets.create(&PostParams::default(), &secret).await.unwrap();
+    create_map(&server, "a").await;
+    let trace = Trace::bounded(1 << 20);
+    let mut told = Told {
+        follower: trace.follow(),
+        records: Vec::new(),
+    };
+    let manager = Manager::new()
+        .controller(controller)
+        .debug_address(address.to_string().parse().unwrap())
+        .trace(trace.clone());
+    let running = Running::start(manager, &server);
+    while told.next("a").await != "ended in error" {}
+    let page = answer(address, "GET /debug/kubewright HTTP/1.1\r\nHost: localhost").await;
+    running.stop().await;
+    let records = trace.records();
+    let errors = records.iter().filter_map(|record| match &record.event {
+        TraceEvent::Called(ApiCall { error, .. }) | TraceEvent::Ended { error, .. } => error.as_deref(),
+        _ => None,
+    });
+    let errors: Vec<_> = errors.take(2).collect();
+    assert_eq!(
+        errors,
+        [
+            "Invalid (redacted)",
+            "patch Secret default/door: 422 Invalid (redacted)"
+        ]
+    );
+    assert!(
+        page.contains("default/a: patch Secret default/door: 422 Invalid (redacted)"),
+        "{page}"
+    );
+    let records: Vec<_> = records
+        .iter()
+        .map(|record| serde_json::to_value(&**record).unwrap())
+        .collect();
+    for text in [page, format!("{records:?}")] {
+        for secret in ["sesame", "c2VzYW1l"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -78,6 +78,8 @@ pub(crate) struct Reconcile {
 pub(crate) struct End {
     pub(crate) outcome: Outcome,
     pub(crate) error: Option<String>,
+    /// Whether it failed for good.
+    pub(crate) is_terminal: bool,
     pub(crate) took: Duration,
 }
 
@@ -198,6 +200,7 @@ impl Reconcile {
         detail["wokenByMore"] = self.woken_by_more.into();
         detail["steps"] = self.steps.iter().map(Step::detail).collect();
         detail["error"] = self.end.as_ref().and_then(|end| end.error.clone()).into();
+        detail["isTerminal"] = self.end.as_ref().is_some_and(|end| end.is_terminal).into();
         detail["again"] = self.again.map(|after| after.as_secs_f64()).into();
         detail["caused"] = json!(self.caused);
         detail
@@ -267,7 +270,10 @@ pub(crate) fn read_in_words(read: &CacheRead) -> String {
             } else {
                 format!(" where {selector}")
             };
-            format!("{kind} {place}{wanted}: {found}")
+            let seen = read
+                .cache
+                .map_or_else(String::new, |revision| format!(" as of @{revision}"));
+            format!("{kind} {place}{wanted}: {found}{seen}")
         }
     }
 }

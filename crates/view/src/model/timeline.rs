@@ -167,10 +167,19 @@ impl Timeline {
             }
             TraceEvent::Logged(logged) => self.did(id, at, Did::Log(logged), bytes),
             TraceEvent::Ended {
-                outcome, error, took, ..
+                outcome,
+                error,
+                is_terminal,
+                took,
+                ..
             } => {
                 if let Some(reconcile) = id.and_then(|id| self.touch(id, bytes)) {
-                    reconcile.end = Some(End { outcome, error, took });
+                    reconcile.end = Some(End {
+                        outcome,
+                        error,
+                        is_terminal,
+                        took,
+                    });
                 }
             }
             TraceEvent::Webhook(call) => {
@@ -586,5 +595,32 @@ mod tests {
         assert_eq!(told.get("1").unwrap().again, Some(Duration::from_secs(30)));
         told.reconcile(2, 3);
         assert_eq!(told.get("2").unwrap().why(), "again after requeue after");
+    }
+
+    #[test]
+    fn a_failure_for_good_is_not_tried_again() {
+        let mut told = Told::new(1 << 20);
+        let ended = |id: u64, is_terminal: bool| {
+            [
+                (
+                    None,
+                    json!({ "event": "queued", "controller": "c", "key": "a/b", "cause": "source", "after": null }),
+                ),
+                (
+                    Some(id),
+                    json!({ "event": "began", "controller": "c", "key": "a/b", "waited": 0.0 }),
+                ),
+                (
+                    Some(id),
+                    json!({ "event": "ended", "controller": "c", "key": "a/b", "outcome": "error", "error": "no", "isTerminal": is_terminal,
+                            "took": 0.1 }),
+                ),
+            ]
+        };
+        for (id, event) in ended(1, true).into_iter().chain(ended(2, false)) {
+            told.take(id, event);
+        }
+        let is_terminal = |id: &str| told.get(id).unwrap().detail()["isTerminal"].clone();
+        assert_eq!((is_terminal("1"), is_terminal("2")), (json!(true), json!(false)));
     }
 }

@@ -168,7 +168,9 @@ fn reconcile(state: &State, id: &str) -> Vec<Row> {
     if whole["took"].is_number() {
         let _ = write!(times, " · took {}", seconds(&whole["took"]));
     }
-    if whole["again"].is_number() {
+    if whole["isTerminal"] == true {
+        times.push_str(" · not tried again");
+    } else if whole["again"].is_number() {
         let _ = write!(times, " · tried again after {}", seconds(&whole["again"]));
     }
     let mut rows = vec![

@@ -169,10 +169,15 @@ fn a_reconcile_shows_what_woke_it_what_it_did_and_leads_to_what_it_woke() {
         .as_object_mut()
         .unwrap()
         .extend(added.as_object().unwrap().clone());
-    seat.state
-        .update(Event::Detail(Wanted::Reconcile("1".to_owned()), Some(detail)));
+    let mut for_good = detail.clone();
+    for_good["isTerminal"] = true.into();
     seat.screen = Terminal::new(TestBackend::new(120, 40)).unwrap();
     seat.state.update(Event::Resized { height: 40 });
+    seat.state
+        .update(Event::Detail(Wanted::Reconcile("1".to_owned()), Some(for_good)));
+    seat.sees(&["took 20.0ms · not tried again"]);
+    seat.state
+        .update(Event::Detail(Wanted::Reconcile("1".to_owned()), Some(detail)));
     seat.sees(&[
         "failed · 00:00:01.000 · waited 1.0ms · took 20.0ms · tried again after 5.0s",
         "no such thing",

@@ -47,7 +47,7 @@ pub(crate) async fn run(task: &Task, tally: &Arc<Tally>) -> Result<(), Failure> 
     tally.report("built").say();
     let mut manager = operator.manager()?;
     if task.traced {
-        manager = manager.trace(Trace::bounded(TRACE_BYTES));
+        manager = manager.trace(Trace::bounded(TRACE_BYTES).without_cache_events());
     }
     manager.run(kube, stop).await?;
     Ok(())

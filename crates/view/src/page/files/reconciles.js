@@ -47,7 +47,7 @@ export class Reconciles {
       element("h2", "", `#${one.id} ${one.controller} ${one.key}`),
       element("p", "", element("span", one.standing, one.outcome), ` · ${clock(one.at)} · waited ${duration(one.waited)}`,
         one.took === null ? "" : ` · took ${duration(one.took)}`,
-        typeof whole?.again === "number" ? ` · tried again ${whole.again > 0 ? `after ${duration(whole.again)}` : "at once"}` : ""),
+        whole?.isTerminal ? " · not tried again" : typeof whole?.again === "number" ? ` · tried again ${whole.again > 0 ? `after ${duration(whole.again)}` : "at once"}` : ""),
       whole?.error ? element("pre", "bad", whole.error) : null,
       changedNothing(one) ? element("p", "faint", "This reconcile changed nothing.") : null,
       ...one.smells.map((smell) => element("p", "busy", smell)),
