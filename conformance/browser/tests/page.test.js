@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openBrowser, openPage, picture, send, startDev, violations } from "./support.js";
+import { PATIENCE, openBrowser, openPage, picture, send, startDev, violations } from "./support.js";
 
 let dev, browser, shown, page;
 
@@ -40,6 +40,23 @@ async function choose(name) {
   await page.locator("#filter").fill(name);
   await row(name).first().click();
   await page.locator("#detail h2", { hasText: name }).waitFor();
+}
+
+/** Another tab of the same browser, at an address of the page. */
+async function follow(address) {
+  const tab = await shown.context.newPage();
+  tab.setDefaultTimeout(PATIENCE);
+  await tab.goto(`${dev.link.split("#")[0]}${address}`);
+  return tab;
+}
+
+/** Waits until the chosen row, which has a text, can be seen. */
+async function revealed(tab, text) {
+  await tab.waitForFunction((text) => {
+    const row = document.querySelector("#list .row[aria-current]");
+    const [seen, list] = [row, document.querySelector("#list")].map((one) => one?.getBoundingClientRect());
+    return row?.textContent.includes(text) && seen.top >= list.top - 1 && seen.bottom <= list.bottom + 1;
+  }, text);
 }
 
 test("a MarkdownView goes from its creation to ready, with all that it owns below it", async () => {
@@ -98,6 +115,17 @@ test("a reconcile says what woke it and what it changed, with links there and ba
   shown.check();
 });
 
+test("a link leads to a reconcile, and to its place in the list", async () => {
+  // The first one has many above it.
+  const first = await follow("#reconciles");
+  await first.waitForFunction(() => document.querySelector("#list .room").clientHeight > document.querySelector("#list").clientHeight);
+  await first.close();
+  const linked = await follow("#reconciles/1");
+  await linked.locator("#detail h3", { hasText: "Woken by" }).waitFor();
+  await revealed(linked, "#1");
+  await linked.close();
+});
+
 test("the slider shows the tree and an object as they were, and any two versions are compared", async () => {
   const uid = await create(map("traveller", { colour: "red" }));
   await choose("traveller");
@@ -118,6 +146,16 @@ test("the slider shows the tree and an object as they were, and any two versions
   // A link leads to the same moment.
   const address = await page.evaluate(() => location.hash);
   assert.match(address, new RegExp(`^#objects/${uid}/at/\\d+$`));
+  const linked = await follow(address);
+  await linked.locator("#travel.past").waitFor();
+  await linked.locator("#detail .line", { hasText: "colour: red" }).waitFor();
+  await revealed(linked, "traveller");
+  assert.equal(await linked.evaluate(() => location.hash), address);
+  await linked.reload();
+  await linked.locator("#travel.past").waitFor();
+  await linked.locator("#detail .line", { hasText: "colour: red" }).waitFor();
+  assert.equal(await linked.evaluate(() => location.hash), address);
+  await linked.close();
   // Before it was created it was not there.
   await page.getByRole("button", { name: "Previous revision" }).click();
   await page.locator("#detail", { hasText: "It was not there." }).waitFor();

@@ -19,7 +19,7 @@ export class List {
     this.room = element("div", "room");
     place.replaceChildren(this.room);
     place.addEventListener("scroll", () => this.look(), { passive: true });
-    new ResizeObserver(() => this.look()).observe(place);
+    new ResizeObserver(() => this.resized()).observe(place);
   }
 
   /** Shows items: `{ id, className, cells() }`, where cells are made only for rows that are drawn. */
@@ -34,11 +34,19 @@ export class List {
     this.show([{ id: null, className: className ?? "faint", cells: () => [element("span", "name", text)] }], null);
   }
 
-  /** It was scrolled, or has another size. */
+  /** It was scrolled. */
   look() {
     this.top = this.place.scrollTop;
     this.visible = this.place.clientHeight;
     this.draw();
+  }
+
+  /** It has another size, as when something above it takes more room. A chosen row that could be seen still can. */
+  resized() {
+    const top = this.items.findIndex((item) => item.id === this.chosen) * this.height;
+    const wasSeen = top >= this.top && top + this.height <= this.top + this.visible;
+    this.look();
+    if (wasSeen) this.reveal(this.chosen);
   }
 
   draw() {
@@ -69,14 +77,15 @@ export class List {
     return next?.id ?? null;
   }
 
-  /** Scrolls so far that a row can be seen. */
+  /** Scrolls so far that a row can be seen. Whether there is one. */
   reveal(id) {
     const index = this.items.findIndex((item) => item.id === id);
-    if (index < 0) return;
+    if (index < 0) return false;
     const top = index * this.height;
     if (top < this.place.scrollTop) this.place.scrollTop = top;
     const below = top + this.height - this.place.clientHeight;
     if (below > this.place.scrollTop) this.place.scrollTop = below;
     this.look();
+    return true;
   }
 }

@@ -32,6 +32,8 @@ const travel = new Travel(at("travel"), () => {
 let view = "reconciles";
 let isDrawing = false;
 let shownDetail = null;
+/** The row that a link leads to, until it was there to be scrolled to. */
+let sought = null;
 
 /** Draws soon: however much happens, once for each frame. */
 function redraw() {
@@ -60,10 +62,14 @@ function draw() {
   const warnings = views.warnings.current;
   at("to-warnings").textContent = warnings ? `Warnings (${warnings})` : "Warnings";
   at("to-warnings").classList.toggle("bad", warnings > 0);
+  // Last: what is above the list says how high it is.
+  const isComing = view === "objects" && travel.isLoading;
+  if (sought !== null && !isComing && list.reveal(sought)) sought = null;
 }
 
 function choose(id) {
   chosen[view] = id;
+  sought = null;
   address();
   draw();
   list.reveal(id);
@@ -97,9 +103,9 @@ function follow() {
   view = name;
   if (id) chosen[view] = decodeURIComponent(id);
   if (isOpened) views[view].open?.(redraw);
-  if (view === "objects") travel.go(word === "at" && revision ? Number(revision) : null);
+  sought = chosen[view] ?? null;
+  if (view === "objects") travel.go(word === "at" && /^\d+$/.test(revision) ? Number(revision) : null);
   draw();
-  list.reveal(chosen[view]);
 }
 
 /** The next or previous change of the chosen object, or of all. */

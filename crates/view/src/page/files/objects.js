@@ -6,6 +6,7 @@ import { ObjectDetail, label, place } from "/object.js";
 export class Objects {
   constructor(about) {
     this.byUid = new Map();
+    this.isKnown = false;
     /** The tree is made anew when an object comes or goes, or has another owner; not when one changes otherwise. */
     this.tree = null;
     this.order = [];
@@ -15,6 +16,7 @@ export class Objects {
   }
 
   take({ anew, changed, deleted }) {
+    this.isKnown = true;
     if (anew) this.byUid.clear();
     for (const object of changed) {
       const known = this.byUid.get(object.uid);
@@ -97,7 +99,7 @@ export class Objects {
   detail(uid, redraw) {
     const object = this.current.get(uid) ?? (uid && this.past === null ? this.shown.loaded?.whole?.object : null);
     if (!object || (object.uid !== uid)) {
-      const words = this.past ? "It was not there." : "It is gone.";
+      const words = !this.isKnown ? "It is read." : this.past ? "It was not there." : "It is gone.";
       return [element("p", "faint", uid ? words : "Choose an object."), ...this.troubles()];
     }
     if (!this.current.has(uid)) return [element("p", "bad", "It is gone; the slider leads to what it was."), ...this.shown.elements(object, null, redraw)];
