@@ -226,7 +226,7 @@ impl Session<'_> {
                                     self.tell(turnaround.running());
                                 }
                                 Started::First => self.tell(turnaround.running()),
-                                Started::Not(why) => self.tell(OperatorState::NotStarted { why }),
+                                Started::Not(why) => self.tell(OperatorState::NotStarted { why, is_running: false }),
                             }
                         }
                     }
@@ -296,9 +296,13 @@ impl Session<'_> {
             step.done();
         }
         *running = None;
-        match self.install(&built.bundle).await {
-            Ok(()) => {}
-            // The next change may correct what the cluster refuses.
+        let started = match self.install(&built.bundle).await {
+            Ok(()) => self.start(built).await,
+            Err(error) => Err(error),
+        };
+        let process = match started {
+            Ok(process) => process,
+            // The next change may correct what the cluster refuses, or what keeps the operator from being started.
             Err(error) => {
                 let why = kubewright_cluster::with_sources(&*error);
                 self.progress.warn(&why);
@@ -307,8 +311,7 @@ impl Session<'_> {
                 *known = None;
                 return Ok(Started::Not(why));
             }
-        }
-        let process = self.start(built).await?;
+        };
         *running = Some(process);
         *known = Some(now);
         Ok(if is_restart { Started::Anew } else { Started::First })
@@ -456,7 +459,7 @@ fn compiler_errors(error: &(dyn Error + 'static)) -> Option<String> {
 }
 
 /// How an operator ended; one that is not there does not.
-async fn ended(running: Option<&mut Process>) -> std::io::Result<ExitStatus> {
+pub(super) async fn ended(running: Option<&mut Process>) -> std::io::Result<ExitStatus> {
     match running {
         Some(process) => process.ended().await,
         None => std::future::pending().await,
