@@ -94,6 +94,41 @@ test("an edit that is not allowed is refused beside its line, and one that is al
   shown.check();
 });
 
+test("a new object is refused while something is missing or wrong, and created once it is corrected", async () => {
+  await choose("MarkdownView default/markdownview-sample");
+  await page.keyboard.press("n");
+  const area = page.locator("textarea.yaml");
+  await area.waitFor();
+  await page.waitForFunction(() => document.activeElement.matches("textarea.yaml"));
+  await page.keyboard.press("Control+Enter");
+  await page.locator(".refusal", { hasText: "metadata.name is missing" }).waitFor();
+  // What is typed is the name.
+  await page.keyboard.type("second");
+  const text = await area.inputValue();
+  assert.match(text, /^kind: MarkdownView$/m);
+  assert.match(text, /^  name: second$/m);
+  const whole = (replicas) => `${text}spec:\n  markdowns: {SUMMARY.md: "# Second"}\n  replicas: ${replicas}\n`;
+  await area.fill(whole(0));
+  await page.keyboard.press("Control+Enter");
+  const note = page.locator(".notes .note", { hasText: "spec.replicas" });
+  await note.waitFor();
+  const line = whole(0).split("\n").findIndex((one) => one.includes("replicas: 0"));
+  assert.equal(await note.evaluate((one) => one.style.top), `${8 + 18 * line}px`);
+  await picture(page, "new");
+  assert.deepEqual(await violations(page), []);
+  await area.fill(whole(1));
+  await page.keyboard.press("Control+Enter");
+  await page.locator("#detail h2", { hasText: "MarkdownView default/second" }).waitFor();
+  await page.locator("#detail .line", { hasText: "replicas: 1" }).waitFor();
+  // Given up, nothing is created, and what was chosen is shown again.
+  await page.locator("#new").click();
+  await area.waitFor();
+  await page.keyboard.press("Escape");
+  await area.waitFor({ state: "detached" });
+  await page.locator("#detail h2", { hasText: "MarkdownView default/second" }).waitFor();
+  shown.check();
+});
+
 test("a reconcile says what woke it and what it changed, with links there and back", async () => {
   await choose("Deployment default/viewer-markdownview-sample");
   // The operator brings the edit before to the Deployment.

@@ -55,6 +55,7 @@ function draw() {
   at("trouble").replaceChildren(...session.trouble());
   at("state").replaceChildren(element("span", session.standing, session.words()));
   at("travel").hidden = view !== "objects";
+  at("new").hidden = view !== "objects" || !about.writes;
   for (const name of Object.keys(views)) {
     if (name === view) at(`to-${name}`).setAttribute("aria-current", "page");
     else at(`to-${name}`).removeAttribute("aria-current");
@@ -135,6 +136,13 @@ function act(name) {
   at("detail").querySelector(`button[data-act="${name}"]`)?.click();
 }
 
+/** Opens an editor for a new object, in the present. */
+function create() {
+  if (at("new").hidden) return;
+  travel.go(null);
+  views.objects.create(chosen.objects, choose, redraw);
+}
+
 const KEYS = {
   "/": () => at("filter").select(),
   j: () => move(1),
@@ -143,6 +151,7 @@ const KEYS = {
   "]": () => change(1),
   e: () => act("edit"),
   l: () => act("log"),
+  n: create,
   r: () => { location.hash = "#reconciles"; },
   o: () => { location.hash = "#objects"; },
   p: () => { location.hash = "#operator"; },
@@ -171,6 +180,7 @@ document.addEventListener("keydown", (event) => {
   KEYS[event.key]();
 });
 at("filter").addEventListener("input", redraw);
+at("new").addEventListener("click", create);
 window.addEventListener("hashchange", follow);
 
 async function login() {

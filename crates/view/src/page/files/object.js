@@ -71,7 +71,7 @@ export class ObjectDetail {
 
   edit(redraw) {
     const base = (this.revealed ?? this.loaded.whole).yaml;
-    this.ask({ ...editor(base, () => this.done(redraw)), isEditor: true }, redraw);
+    this.ask({ ...editor(base, base, () => this.done(redraw)), isEditor: true }, redraw);
   }
 
   scale({ uid }, replicas, redraw) {
