@@ -206,6 +206,63 @@ test("the slider shows the tree and an object as they were, and any two versions
   shown.check();
 });
 
+test("a slider that is drawn asks for one moment at a time, and then for the last", async () => {
+  await toObjects();
+  const asked = [];
+  let release;
+  const released = new Promise((resolve) => { release = resolve; });
+  await page.route("**/api/tree?*", async (route) => {
+    asked.push(Number(new URL(route.request().url()).searchParams.get("revision")));
+    await released;
+    await route.continue();
+  });
+  const last = await page.evaluate(() => {
+    const slider = document.querySelector("#revision");
+    const newest = Number(slider.max);
+    for (let number = 1; number <= 40; number++) {
+      slider.value = newest - number;
+      slider.dispatchEvent(new Event("input"));
+    }
+    return newest - 40;
+  });
+  await page.locator("#travel output", { hasText: `as it was @${last}` }).waitFor();
+  release();
+  // The moment has a time of day once it is there.
+  await page.locator("#travel output", { hasText: `@${last} · ` }).waitFor();
+  assert.deepEqual(asked, [last + 39, last]);
+  await page.unroute("**/api/tree?*");
+  await page.locator("#live").click();
+  await page.locator("#travel:not(.past)").waitFor();
+  shown.check();
+});
+
+test("what is said about the chosen object is shown when it is said", async () => {
+  const uid = await create(map("heard", {}));
+  await choose("heard");
+  await page.locator("#detail .yaml").waitFor();
+  const said = page.locator("#detail section", { hasText: "Events" }).locator("li");
+  assert.equal(await said.count(), 0);
+  for (const reason of ["Noticed", "NoticedAgain"]) {
+    await create(JSON.stringify({ apiVersion: "v1", kind: "Event", metadata: { name: `heard.${reason.toLowerCase()}`, namespace: "default" },
+      involvedObject: { apiVersion: "v1", kind: "ConfigMap", namespace: "default", name: "heard", uid }, reason, message: "of a test", type: "Warning",
+      source: { component: "test" } }));
+    await said.filter({ has: page.getByText(reason, { exact: true }) }).waitFor();
+  }
+  shown.check();
+});
+
+test("what is told again after a connection that broke is plotted once", async () => {
+  const kept = await page.evaluate(async () => {
+    const { Operator } = await import("/operator.js");
+    const operator = new Operator();
+    const samples = [1, 2, 3].map((at) => ({ at, ready: 0, busy: 0, done: at, failed: 0, objects: 0 }));
+    operator.take({ page: null, samples: samples.slice(0, 2), unreachable: null });
+    operator.take({ page: null, samples, unreachable: null });
+    return operator.samples.map(({ at }) => at);
+  });
+  assert.deepEqual(kept, [1, 2, 3]);
+});
+
 test("a fork of the past is another cluster, with a page of its own", async () => {
   await choose("traveller");
   await page.keyboard.press("[");

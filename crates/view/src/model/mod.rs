@@ -8,6 +8,7 @@ mod news;
 mod operator;
 mod reconcile;
 mod requests;
+mod said;
 mod session;
 mod story;
 mod summary;
@@ -33,6 +34,7 @@ use operator::OperatorPage;
 use reconcile::Did;
 pub(crate) use requests::Asked;
 use requests::Requests;
+use said::Said;
 pub use session::OperatorState;
 use session::SessionState;
 pub use story::StoryLine;
@@ -63,6 +65,7 @@ pub struct Model {
     pub(crate) requests: Requests,
     warnings: Warnings,
     pub(crate) unreadable: Unreadable,
+    pub(crate) said: Said,
     story: Story,
 }
 
@@ -84,6 +87,7 @@ impl Model {
             requests: Requests::default(),
             warnings: Warnings::default(),
             unreadable: Unreadable::default(),
+            said: Said::default(),
             story: Story::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! Where it comes from: the operator's debug endpoint, and the API server.
 
 mod cluster;
+mod events;
 mod kinds;
 mod operator;
 mod server;
@@ -13,8 +14,9 @@ pub use server::follow_server;
 
 /// Events and leases come and go without meaning anything for the tree.
 fn is_left_out(group: &str, resource: &str) -> bool {
-    matches!(
-        (group, resource),
-        ("" | "events.k8s.io", "events") | ("coordination.k8s.io", "leases")
-    )
+    is_event(group, resource) || (group, resource) == ("coordination.k8s.io", "leases")
+}
+
+fn is_event(group: &str, resource: &str) -> bool {
+    matches!((group, resource), ("" | "events.k8s.io", "events"))
 }

@@ -6,7 +6,7 @@ use kubewright_apiserver::{ApiServer, AuditDecision, AuditEvent};
 use kubewright_manifests::rules::check::Request;
 use kubewright_runtime::stop::Stop;
 
-use super::is_left_out;
+use super::{is_event, is_left_out};
 use crate::model::{Asked, Seen, SharedModel};
 
 /// Requests are counted so often: what they say of rights takes time to find out.
@@ -33,7 +33,9 @@ async fn follow_objects(server: &ApiServer, model: &SharedModel) {
     });
     loop {
         let now = server.written_after(seen).await;
-        let changes = server.history(seen, |group, resource| !is_left_out(group, resource));
+        let changes = server.history(seen, |group, resource| {
+            is_event(group, resource) || !is_left_out(group, resource)
+        });
         // What is not shown has revisions, too.
         seen = changes.last().map_or(now, |change| now.max(change.revision));
         if changes.is_empty() {
@@ -41,6 +43,10 @@ async fn follow_objects(server: &ApiServer, model: &SharedModel) {
         }
         model.write(|model| {
             for change in changes {
+                if is_event(&change.group, &change.resource) {
+                    model.said.about(&change.object["involvedObject"]["uid"]);
+                    continue;
+                }
                 model.object(Seen {
                     revision: change.revision,
                     at: change.time,

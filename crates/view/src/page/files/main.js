@@ -203,7 +203,7 @@ async function introduce() {
 }
 
 /** News that only one view shows: another is not drawn anew for them. */
-const SHOWN_BY = { operator: "operator", requests: "requests" };
+const SHOWN_BY = { operator: "operator", requests: "requests", said: "objects" };
 
 function listen() {
   const news = new EventSource("/api/news");
@@ -216,6 +216,7 @@ function listen() {
     if (told.reconciles) views.reconciles.take(told.reconciles);
     if (told.reconciles) views.webhooks.take(told.reconciles);
     if (told.reconciles) views.objects.shown.reconciled();
+    if (told.said) views.objects.shown.said(told.said, redraw);
     if (told.operator) views.operator.take(told.operator);
     if (told.requests) views.requests.take(told.requests);
     if (told.warnings) views.warnings.take(told.warnings);

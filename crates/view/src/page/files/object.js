@@ -122,6 +122,16 @@ export class ObjectDetail {
     if (whole && Date.now() - whole.object.at < SOON) this.loaded.stamp = "";
   }
 
+  /** Something was said about objects: of the one that is shown, it is read at once. */
+  async said(uids, redraw) {
+    const { uid, isPast } = this.loaded ?? {};
+    if (isPast !== false || !uids.includes(uid)) return;
+    const told = await ask("/api/events", { uid });
+    if (this.loaded.uid !== uid || this.loaded.isPast) return;
+    this.loaded.events = told?.events ?? null;
+    redraw();
+  }
+
   /** Gives up what is asked, and closes what is open. Whether there was something. */
   escape(redraw) {
     const wasOpen = this.asked ?? this.log ?? this.difference ?? this.revealed;
@@ -178,7 +188,7 @@ export class ObjectDetail {
 
   async load(uid, revision, stamp, redraw) {
     const before = this.loaded?.uid === uid ? this.loaded : null;
-    this.loaded = { uid, stamp, whole: before?.whole ?? null, events: before?.events ?? null };
+    this.loaded = { uid, stamp, isPast: revision !== null, whole: before?.whole ?? null, events: before?.events ?? null };
     const [whole, told] = await Promise.all([
       ask("/api/object", revision === null ? { uid } : { uid, revision }),
       revision === null ? ask("/api/events", { uid }) : null,

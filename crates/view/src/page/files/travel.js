@@ -11,6 +11,7 @@ export class Travel {
     this.objects = null;
     /** The revisions that can be looked at; null until they are told. */
     this.range = null;
+    this.isAsking = false;
     this.forks = false;
     this.slider = element("input");
     Object.assign(this.slider, { type: "range", step: 1, id: "revision" });
@@ -59,15 +60,19 @@ export class Travel {
     return this.revision !== null && this.objects === null;
   }
 
+  /** Asks for what is wanted. While the slider is drawn only the last place counts: one request is on its way at a time. */
   async load() {
-    const wanted = this.revision;
-    const tree = await ask("/api/tree", { revision: wanted });
-    // Another one may be looked at by now.
-    if (this.revision !== wanted) return;
-    this.objects = tree?.objects ?? [];
+    if (this.isAsking) return;
+    this.isAsking = true;
+    while (this.isLoading) {
+      const wanted = this.revision;
+      const tree = await ask("/api/tree", { revision: wanted });
+      if (this.revision === wanted) this.objects = tree?.objects ?? [];
+    }
+    this.isAsking = false;
     // Now it is known when that was.
     this.draw();
-    this.changed();
+    if (this.revision !== null) this.changed();
   }
 
   step(by) {
