@@ -1,6 +1,7 @@
 //! What is known of an operator and its cluster, and what it means. Pure: sources write into it, readers ask what is new.
 
 mod archive;
+mod asked;
 mod conditions;
 mod detail;
 mod flips;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use kubewright_description::Description;
-use kubewright_runtime::trace::TraceRecord;
+use kubewright_runtime::trace::{TraceEvent, TraceRecord};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -94,7 +95,14 @@ impl Model {
 
     /// Takes a record of the operator's trace, which takes so many bytes.
     pub(crate) fn record(&mut self, record: TraceRecord, bytes: usize) {
+        let called = match &record.event {
+            TraceEvent::Called(call) => Some(call.clone()),
+            _ => None,
+        };
         let taken = self.timeline.take(record, bytes);
+        if let (Some(Taken::Called(..) | Taken::CalledOutside), Some(call)) = (taken, called) {
+            self.requests.traced(&call);
+        }
         let reconcile = |id| self.timeline.get(id);
         match taken {
             Some(Taken::Began(id)) => {
@@ -109,7 +117,7 @@ impl Model {
                     self.warnings.called(reconcile, call, at);
                 }
             }
-            None => {}
+            Some(Taken::CalledOutside) | None => {}
         }
     }
 
@@ -210,6 +218,11 @@ impl SharedModel {
     /// The operator asks the API server as this user, and describes itself so.
     pub fn rights(&self, user: String, description: Description) {
         self.write(|model| model.requests.operator(user, description));
+    }
+
+    /// The operator describes itself so. What it asks the API server for is known by its trace alone.
+    pub fn traced_rights(&self, description: Description) {
+        self.rights(asked::TRACED_OPERATOR.to_owned(), description);
     }
 
     /// The operator asks the API server as this user; which rights it needs is not known.
