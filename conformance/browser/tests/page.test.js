@@ -180,7 +180,7 @@ test("the slider shows the tree and an object as they were, and any two versions
   assert.deepEqual(await violations(page), []);
   // A link leads to the same moment.
   const address = await page.evaluate(() => location.hash);
-  assert.match(address, new RegExp(`^#objects/${uid}/at/\\d+$`));
+  assert.match(address, new RegExp(`^#objects/${uid}/at/\\d+\\?q=traveller$`));
   const linked = await follow(address);
   await linked.locator("#travel.past").waitFor();
   await linked.locator("#detail .line", { hasText: "colour: red" }).waitFor();
@@ -203,6 +203,30 @@ test("the slider shows the tree and an object as they were, and any two versions
   await difference.locator(".added", { hasText: "colour: blue" }).waitFor();
   await picture(page, "difference");
   assert.deepEqual(await violations(page), []);
+  shown.check();
+});
+
+test("an object leads to its reconciles, and the address to what was typed", async () => {
+  await choose("MarkdownView default/second");
+  await page.locator("#detail").getByRole("link", { name: "Its reconciles" }).click();
+  await page.locator("#to-reconciles[aria-current]").waitFor();
+  assert.equal(await page.locator("#filter").inputValue(), "default/second");
+  await row("default/second").first().waitFor();
+  assert.equal(await row("markdownview-sample").count(), 0);
+  // Choosing one keeps the filter in the address, and a link with both leads to both.
+  await row("default/second").first().click();
+  const address = await page.evaluate(() => location.hash);
+  assert.match(address, /^#reconciles\/[\d.]+\?q=default%2Fsecond$/);
+  const linked = await follow(address);
+  await linked.locator("#detail h2", { hasText: "default/second" }).waitFor();
+  assert.equal(await linked.locator("#filter").inputValue(), "default/second");
+  await revealed(linked, "default/second");
+  await linked.close();
+  // What an object woke is found by its name.
+  await choose("Deployment default/viewer-second");
+  await page.locator("#detail").getByRole("link", { name: "Its reconciles" }).click();
+  await row("default/second").first().waitFor();
+  assert.equal(await page.locator("#filter").inputValue(), "default/viewer-second");
   shown.check();
 });
 

@@ -22,11 +22,14 @@ export class List {
     new ResizeObserver(() => this.resized()).observe(place);
   }
 
-  /** Shows items: `{ id, className, cells() }`, where cells are made only for rows that are drawn. */
+  /** Shows items: `{ id, className, cells() }`, where cells are made only for rows that are drawn. A chosen row that could be seen still can, however many
+   * come above it. */
   show(items, chosen) {
+    const wasSeen = chosen !== null && chosen === this.chosen && this.isSeen();
     this.items = items;
     this.chosen = chosen;
     this.draw();
+    if (wasSeen && !this.isSeen()) this.reveal(chosen);
   }
 
   /** Shows one line instead of items. */
@@ -41,12 +44,17 @@ export class List {
     this.draw();
   }
 
-  /** It has another size, as when something above it takes more room. A chosen row that could be seen still can. */
+  /** It has another size, as when something above it takes more room. */
   resized() {
-    const top = this.items.findIndex((item) => item.id === this.chosen) * this.height;
-    const wasSeen = top >= this.top && top + this.height <= this.top + this.visible;
+    const wasSeen = this.isSeen();
     this.look();
     if (wasSeen) this.reveal(this.chosen);
+  }
+
+  /** Whether the chosen row can be seen. */
+  isSeen() {
+    const top = this.items.findIndex((item) => item.id === this.chosen) * this.height;
+    return top >= this.top && top + this.height <= this.top + this.visible;
   }
 
   draw() {
@@ -64,6 +72,8 @@ export class List {
     row.style.height = `${this.height}px`;
     if (item.id === null) return row;
     row.type = "button";
+    // The list is one stop on the way by Tab; j and k choose in it.
+    row.tabIndex = -1;
     row.dataset.id = item.id;
     if (item.id === this.chosen) row.setAttribute("aria-current", "true");
     row.addEventListener("click", () => this.choose(item.id));

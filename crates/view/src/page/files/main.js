@@ -80,7 +80,8 @@ function choose(id) {
 function address() {
   const id = chosen[view] ? `/${encodeURIComponent(chosen[view])}` : "";
   const moment = view === "objects" && travel.revision !== null ? `${id ? "" : "/"}/at/${travel.revision}` : "";
-  history.replaceState(null, "", `#${view}${id}${moment}`);
+  const typed = at("filter").value.trim();
+  history.replaceState(null, "", `#${view}${id}${moment}${typed ? `?${new URLSearchParams({ q: typed })}` : ""}`);
 }
 
 function move(by) {
@@ -94,13 +95,15 @@ function jump() {
   if (first?.id) choose(first.id);
 }
 
-/** Where the fragment leads: `#objects`, `#reconciles/12`, `#objects/UID/at/120`. */
+/** Where the fragment leads: `#objects`, `#reconciles/12`, `#objects/UID/at/120`, `#reconciles?q=what+was+typed`. */
 function follow() {
-  const [name, id, word, revision] = location.hash.slice(1).split("/");
+  const [path, query] = location.hash.slice(1).split("?");
+  const [name, id, word, revision] = path.split("/");
   if (!(name in views)) return;
+  const typed = new URLSearchParams(query).get("q");
   const isOpened = view !== name || name === "explore";
   // What was typed for one view would hide what a link leads to in another.
-  if (view !== name) at("filter").value = "";
+  if (view !== name || typed !== null) at("filter").value = typed ?? "";
   view = name;
   if (id) chosen[view] = decodeURIComponent(id);
   if (isOpened) views[view].open?.(redraw);
@@ -127,6 +130,7 @@ function escape() {
   if (view === "objects" && travel.revision !== null) travel.go(null);
   else if (at("filter").value) {
     at("filter").value = "";
+    address();
     redraw();
   } else at("list").focus();
 }
@@ -166,7 +170,10 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target === at("filter")) {
-    if (event.key === "Escape") at("filter").value = "";
+    if (event.key === "Escape") {
+      at("filter").value = "";
+      address();
+    }
     if (event.key === "Escape" || event.key === "Enter") {
       at("list").focus();
       draw();
@@ -179,7 +186,10 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   KEYS[event.key]();
 });
-at("filter").addEventListener("input", redraw);
+at("filter").addEventListener("input", () => {
+  address();
+  redraw();
+});
 at("new").addEventListener("click", create);
 window.addEventListener("hashchange", follow);
 

@@ -41,6 +41,7 @@ export class ObjectDetail {
   parts(summary, whole, events, revision, redraw) {
     const isNow = revision === null && !whole.isDeletion;
     return [
+      element("p", "", link(`#reconciles?${new URLSearchParams({ q: place(summary) })}`, "Its reconciles")),
       isNow ? this.buttons(summary, whole, redraw) : null,
       this.asked?.form ?? null,
       whole.isDeletion ? element("p", "bad", `It was deleted @${whole.object.revision}.`) : null,

@@ -27,7 +27,7 @@ export class Reconciles {
   }
 
   rows(filter) {
-    const all = [...this.byOrder.values()].filter((one) => `${one.controller} ${one.key}`.toLowerCase().includes(filter)).reverse();
+    const all = [...this.byOrder.values()].filter((one) => `${one.controller} ${one.key} ${one.about.join(" ")}`.toLowerCase().includes(filter)).reverse();
     return all.map((one) => ({
       id: one.id,
       cells: () => [
