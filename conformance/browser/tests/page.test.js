@@ -331,6 +331,76 @@ test("a Secret is shown when it is clicked, and not before", async () => {
   shown.check();
 });
 
+test("a call of a webhook has its operation, its verdict and what its patch changed", async () => {
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("h");
+  await page.locator("#filter").fill("second");
+  // The example's webhook fills in the image, and refuses no replicas.
+  const created = row("CREATE MarkdownView").filter({ hasText: "default/second" });
+  await created.filter({ hasText: "patched" }).first().click();
+  await page.locator("#detail h2", { hasText: "CREATE MarkdownView" }).waitFor();
+  await page.locator("#detail section", { hasText: "Changed" }).locator("code", { hasText: /^spec\.viewerImage: .* → / }).waitFor();
+  await page.locator("#filter").fill("");
+  await row("UPDATE MarkdownView").filter({ hasText: "refused" }).first().click();
+  await page.locator("#detail", { hasText: /refused: 4\d\d/ }).waitFor();
+  await page.locator("#detail pre.bad", { hasText: "replicas" }).waitFor();
+  await picture(page, "webhooks");
+  assert.deepEqual(await violations(page), []);
+  shown.check();
+});
+
+test("queues, workers and caches have numbers", async () => {
+  await page.keyboard.press("p");
+  await row("controller markdownview").filter({ hasText: /\d+ ready, \d+ running, \d+ wait for their time.*0 of 1 at work/ }).click();
+  const done = page.locator("#detail section", { hasText: "Reconciles" }).locator("li", { hasText: /^success: [1-9]\d*$/ });
+  await done.waitFor();
+  await row("cache MarkdownView").filter({ hasText: /2 objects, .*last event .* ago @\d+.*synced/ }).waitFor();
+  await page.locator("#detail .plots", { hasText: "Objects in caches" }).waitFor();
+  shown.check();
+});
+
+test("a right that the operator lacks is named, beside those it used", async () => {
+  await choose("ClusterRole");
+  await page.locator("#filter").fill("manager-role");
+  await row("ClusterRole").filter({ hasText: "manager-role" }).first().click();
+  await page.locator("#detail .line", { hasText: "- deployments" }).waitFor();
+  await page.keyboard.press("e");
+  const area = page.locator("textarea.yaml");
+  const whole = await area.inputValue();
+  const less = whole.replace(/(- deployments\n[^-]*(?:- (?!patch)\w+\s+)*)- patch\n\s*/, "$1");
+  assert.notEqual(less, whole);
+  await area.fill(less);
+  await page.keyboard.press("Control+Enter");
+  await area.waitFor({ state: "detached" });
+  await choose("MarkdownView default/second");
+  await page.locator('button[data-act="edit"]').waitFor();
+  await page.keyboard.press("e");
+  await area.fill((await area.inputValue()).replace("replicas: 1", "replicas: 2"));
+  await page.keyboard.press("Control+Enter");
+  await area.waitFor({ state: "detached" });
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("a");
+  await page.locator("#filter").fill("");
+  const missing = page.locator("#detail section", { hasText: "Missing" }).locator("li", { hasText: "denied: patch of deployments.apps" });
+  await missing.waitFor();
+  await page.locator("#detail section", { hasText: "Used" }).locator("li", { hasText: /watch, create of configmaps/ }).first().waitFor();
+  await row("patch deployments.apps").filter({ hasText: "the operator" }).filter({ hasText: "403" }).first().waitFor();
+  await picture(page, "requests");
+  assert.deepEqual(await violations(page), []);
+  // Given back, it is used again.
+  await choose("ClusterRole");
+  await page.locator("#filter").fill("manager-role");
+  await row("ClusterRole").filter({ hasText: "manager-role" }).first().click();
+  await page.locator("#detail .line", { hasText: "- deployments" }).waitFor();
+  await page.keyboard.press("e");
+  await area.fill((await area.inputValue()).replace(/(- deployments\n\s*verbs:\n(\s*)- )/, "$1patch\n$2- "));
+  await page.keyboard.press("Control+Enter");
+  await area.waitFor({ state: "detached" });
+  await choose("Deployment default/viewer-second");
+  await page.locator("#detail .line", { hasText: /replicas: 2$/ }).first().waitFor();
+  shown.check();
+});
+
 test("everything is reached by the keyboard", async () => {
   await toObjects();
   await page.keyboard.press("Escape");
@@ -339,7 +409,14 @@ test("everything is reached by the keyboard", async () => {
   await page.keyboard.press("Enter");
   await page.locator("#detail h2", { hasText: "Deployment default/viewer-markdownview-sample" }).waitFor();
   await page.keyboard.press("Escape");
-  await page.locator('button[data-act="scale"]').focus();
+  // From the list, which is one stop however many rows it has.
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.activeElement.id === "list");
+  const isThere = () => page.evaluate(() => document.activeElement.matches('button[data-act="scale"]'));
+  for (let stops = 0; !await isThere(); stops++) {
+    assert.ok(stops < 8, "Tab does not come to the button");
+    await page.keyboard.press("Tab");
+  }
   await page.keyboard.press("Enter");
   await page.locator(".question input").waitFor();
   await page.waitForFunction(() => document.activeElement.matches(".question input"));
