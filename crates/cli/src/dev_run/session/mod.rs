@@ -81,7 +81,7 @@ enum RunEnd {
 enum Event {
     Asked(Received),
     Ended(ExitStatus),
-    /// These files changed, which was noticed then.
+    /// These files changed, and were saved then.
     Changed(Vec<PathBuf>, Instant),
 }
 
@@ -202,7 +202,7 @@ impl Session<'_> {
         let mut running: Option<Process> = None;
         let mut known: Option<BuildFingerprint> = None;
         let mut saved = Vec::new();
-        let mut turnaround = Turnaround::noticed(Instant::now());
+        let mut turnaround = Turnaround::saved(Instant::now());
         loop {
             self.tell(OperatorState::Building {
                 is_running: running.is_some(),
@@ -259,8 +259,8 @@ impl Session<'_> {
                         // Without it there is nothing to compare with: any change starts it.
                         known = None;
                     }
-                    Event::Changed(paths, noticed) => {
-                        turnaround = Turnaround::noticed(noticed);
+                    Event::Changed(paths, saved_at) => {
+                        turnaround = Turnaround::saved(saved_at);
                         self.progress.note(format!("changed: {}", self.listed(&paths)));
                         saved = paths;
                         break;
@@ -348,7 +348,7 @@ impl Session<'_> {
             biased;
             asked = self.signals.more_than(0) => Event::Asked(asked),
             status = ended(running) => Event::Ended(status?),
-            (paths, noticed) = changes.next() => Event::Changed(paths, noticed),
+            (paths, saved_at) = changes.next() => Event::Changed(paths, saved_at),
         })
     }
 
