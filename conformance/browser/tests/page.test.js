@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openBrowser, openPage, picture, send, startDev, violations } from "./support.js";
+import { PATIENCE, openBrowser, openPage, picture, send, startDev, violations } from "./support.js";
 
 let dev, browser, shown, page;
 
@@ -42,6 +42,23 @@ async function choose(name) {
   await page.locator("#detail h2", { hasText: name }).waitFor();
 }
 
+/** Another tab of the same browser, at an address of the page. */
+async function follow(address) {
+  const tab = await shown.context.newPage();
+  tab.setDefaultTimeout(PATIENCE);
+  await tab.goto(`${dev.link.split("#")[0]}${address}`);
+  return tab;
+}
+
+/** Waits until the chosen row, which has a text, can be seen. */
+async function revealed(tab, text) {
+  await tab.waitForFunction((text) => {
+    const row = document.querySelector("#list .row[aria-current]");
+    const [seen, list] = [row, document.querySelector("#list")].map((one) => one?.getBoundingClientRect());
+    return row?.textContent.includes(text) && seen.top >= list.top - 1 && seen.bottom <= list.bottom + 1;
+  }, text);
+}
+
 test("a MarkdownView goes from its creation to ready, with all that it owns below it", async () => {
   await toObjects();
   await row("MarkdownView default/markdownview-sample").filter({ hasText: "ready" }).waitFor();
@@ -77,6 +94,41 @@ test("an edit that is not allowed is refused beside its line, and one that is al
   shown.check();
 });
 
+test("a new object is refused while something is missing or wrong, and created once it is corrected", async () => {
+  await choose("MarkdownView default/markdownview-sample");
+  await page.keyboard.press("n");
+  const area = page.locator("textarea.yaml");
+  await area.waitFor();
+  await page.waitForFunction(() => document.activeElement.matches("textarea.yaml"));
+  await page.keyboard.press("Control+Enter");
+  await page.locator(".refusal", { hasText: "metadata.name is missing" }).waitFor();
+  // What is typed is the name.
+  await page.keyboard.type("second");
+  const text = await area.inputValue();
+  assert.match(text, /^kind: MarkdownView$/m);
+  assert.match(text, /^  name: second$/m);
+  const whole = (replicas) => `${text}spec:\n  markdowns: {SUMMARY.md: "# Second"}\n  replicas: ${replicas}\n`;
+  await area.fill(whole(0));
+  await page.keyboard.press("Control+Enter");
+  const note = page.locator(".notes .note", { hasText: "spec.replicas" });
+  await note.waitFor();
+  const line = whole(0).split("\n").findIndex((one) => one.includes("replicas: 0"));
+  assert.equal(await note.evaluate((one) => one.style.top), `${8 + 18 * line}px`);
+  await picture(page, "new");
+  assert.deepEqual(await violations(page), []);
+  await area.fill(whole(1));
+  await page.keyboard.press("Control+Enter");
+  await page.locator("#detail h2", { hasText: "MarkdownView default/second" }).waitFor();
+  await page.locator("#detail .line", { hasText: "replicas: 1" }).waitFor();
+  // Given up, nothing is created, and what was chosen is shown again.
+  await page.locator("#new").click();
+  await area.waitFor();
+  await page.keyboard.press("Escape");
+  await area.waitFor({ state: "detached" });
+  await page.locator("#detail h2", { hasText: "MarkdownView default/second" }).waitFor();
+  shown.check();
+});
+
 test("a reconcile says what woke it and what it changed, with links there and back", async () => {
   await choose("Deployment default/viewer-markdownview-sample");
   // The operator brings the edit before to the Deployment.
@@ -98,6 +150,17 @@ test("a reconcile says what woke it and what it changed, with links there and ba
   shown.check();
 });
 
+test("a link leads to a reconcile, and to its place in the list", async () => {
+  // The first one has many above it.
+  const first = await follow("#reconciles");
+  await first.waitForFunction(() => document.querySelector("#list .room").clientHeight > document.querySelector("#list").clientHeight);
+  await first.close();
+  const linked = await follow("#reconciles/1");
+  await linked.locator("#detail h3", { hasText: "Woken by" }).waitFor();
+  await revealed(linked, "#1");
+  await linked.close();
+});
+
 test("the slider shows the tree and an object as they were, and any two versions are compared", async () => {
   const uid = await create(map("traveller", { colour: "red" }));
   await choose("traveller");
@@ -117,7 +180,17 @@ test("the slider shows the tree and an object as they were, and any two versions
   assert.deepEqual(await violations(page), []);
   // A link leads to the same moment.
   const address = await page.evaluate(() => location.hash);
-  assert.match(address, new RegExp(`^#objects/${uid}/at/\\d+$`));
+  assert.match(address, new RegExp(`^#objects/${uid}/at/\\d+\\?q=traveller$`));
+  const linked = await follow(address);
+  await linked.locator("#travel.past").waitFor();
+  await linked.locator("#detail .line", { hasText: "colour: red" }).waitFor();
+  await revealed(linked, "traveller");
+  assert.equal(await linked.evaluate(() => location.hash), address);
+  await linked.reload();
+  await linked.locator("#travel.past").waitFor();
+  await linked.locator("#detail .line", { hasText: "colour: red" }).waitFor();
+  assert.equal(await linked.evaluate(() => location.hash), address);
+  await linked.close();
   // Before it was created it was not there.
   await page.getByRole("button", { name: "Previous revision" }).click();
   await page.locator("#detail", { hasText: "It was not there." }).waitFor();
@@ -131,6 +204,87 @@ test("the slider shows the tree and an object as they were, and any two versions
   await picture(page, "difference");
   assert.deepEqual(await violations(page), []);
   shown.check();
+});
+
+test("an object leads to its reconciles, and the address to what was typed", async () => {
+  await choose("MarkdownView default/second");
+  await page.locator("#detail").getByRole("link", { name: "Its reconciles" }).click();
+  await page.locator("#to-reconciles[aria-current]").waitFor();
+  assert.equal(await page.locator("#filter").inputValue(), "default/second");
+  await row("default/second").first().waitFor();
+  assert.equal(await row("markdownview-sample").count(), 0);
+  // Choosing one keeps the filter in the address, and a link with both leads to both.
+  await row("default/second").first().click();
+  const address = await page.evaluate(() => location.hash);
+  assert.match(address, /^#reconciles\/[\d.]+\?q=default%2Fsecond$/);
+  const linked = await follow(address);
+  await linked.locator("#detail h2", { hasText: "default/second" }).waitFor();
+  assert.equal(await linked.locator("#filter").inputValue(), "default/second");
+  await revealed(linked, "default/second");
+  await linked.close();
+  // What an object woke is found by its name.
+  await choose("Deployment default/viewer-second");
+  await page.locator("#detail").getByRole("link", { name: "Its reconciles" }).click();
+  await row("default/second").first().waitFor();
+  assert.equal(await page.locator("#filter").inputValue(), "default/viewer-second");
+  shown.check();
+});
+
+test("a slider that is drawn asks for one moment at a time, and then for the last", async () => {
+  await toObjects();
+  const asked = [];
+  let release;
+  const released = new Promise((resolve) => { release = resolve; });
+  await page.route("**/api/tree?*", async (route) => {
+    asked.push(Number(new URL(route.request().url()).searchParams.get("revision")));
+    await released;
+    await route.continue();
+  });
+  const last = await page.evaluate(() => {
+    const slider = document.querySelector("#revision");
+    const newest = Number(slider.max);
+    for (let number = 1; number <= 40; number++) {
+      slider.value = newest - number;
+      slider.dispatchEvent(new Event("input"));
+    }
+    return newest - 40;
+  });
+  await page.locator("#travel output", { hasText: `as it was @${last}` }).waitFor();
+  release();
+  // The moment has a time of day once it is there.
+  await page.locator("#travel output", { hasText: `@${last} · ` }).waitFor();
+  assert.deepEqual(asked, [last + 39, last]);
+  await page.unroute("**/api/tree?*");
+  await page.locator("#live").click();
+  await page.locator("#travel:not(.past)").waitFor();
+  shown.check();
+});
+
+test("what is said about the chosen object is shown when it is said", async () => {
+  const uid = await create(map("heard", {}));
+  await choose("heard");
+  await page.locator("#detail .yaml").waitFor();
+  const said = page.locator("#detail section", { hasText: "Events" }).locator("li");
+  assert.equal(await said.count(), 0);
+  for (const reason of ["Noticed", "NoticedAgain"]) {
+    await create(JSON.stringify({ apiVersion: "v1", kind: "Event", metadata: { name: `heard.${reason.toLowerCase()}`, namespace: "default" },
+      involvedObject: { apiVersion: "v1", kind: "ConfigMap", namespace: "default", name: "heard", uid }, reason, message: "of a test", type: "Warning",
+      source: { component: "test" } }));
+    await said.filter({ has: page.getByText(reason, { exact: true }) }).waitFor();
+  }
+  shown.check();
+});
+
+test("what is told again after a connection that broke is plotted once", async () => {
+  const kept = await page.evaluate(async () => {
+    const { Operator } = await import("/operator.js");
+    const operator = new Operator();
+    const samples = [1, 2, 3].map((at) => ({ at, ready: 0, busy: 0, done: at, failed: 0, objects: 0 }));
+    operator.take({ page: null, samples: samples.slice(0, 2), unreachable: null });
+    operator.take({ page: null, samples, unreachable: null });
+    return operator.samples.map(({ at }) => at);
+  });
+  assert.deepEqual(kept, [1, 2, 3]);
 });
 
 test("a fork of the past is another cluster, with a page of its own", async () => {
@@ -177,6 +331,76 @@ test("a Secret is shown when it is clicked, and not before", async () => {
   shown.check();
 });
 
+test("a call of a webhook has its operation, its verdict and what its patch changed", async () => {
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("h");
+  await page.locator("#filter").fill("second");
+  // The example's webhook fills in the image, and refuses no replicas.
+  const created = row("CREATE MarkdownView").filter({ hasText: "default/second" });
+  await created.filter({ hasText: "patched" }).first().click();
+  await page.locator("#detail h2", { hasText: "CREATE MarkdownView" }).waitFor();
+  await page.locator("#detail section", { hasText: "Changed" }).locator("code", { hasText: /^spec\.viewerImage: .* → / }).waitFor();
+  await page.locator("#filter").fill("");
+  await row("UPDATE MarkdownView").filter({ hasText: "refused" }).first().click();
+  await page.locator("#detail", { hasText: /refused: 4\d\d/ }).waitFor();
+  await page.locator("#detail pre.bad", { hasText: "replicas" }).waitFor();
+  await picture(page, "webhooks");
+  assert.deepEqual(await violations(page), []);
+  shown.check();
+});
+
+test("queues, workers and caches have numbers", async () => {
+  await page.keyboard.press("p");
+  await row("controller markdownview").filter({ hasText: /\d+ ready, \d+ running, \d+ wait for their time.*0 of 1 at work/ }).click();
+  const done = page.locator("#detail section", { hasText: "Reconciles" }).locator("li", { hasText: /^success: [1-9]\d*$/ });
+  await done.waitFor();
+  await row("cache MarkdownView").filter({ hasText: /2 objects, .*last event .* ago @\d+.*synced/ }).waitFor();
+  await page.locator("#detail .plots", { hasText: "Objects in caches" }).waitFor();
+  shown.check();
+});
+
+test("a right that the operator lacks is named, beside those it used", async () => {
+  await choose("ClusterRole");
+  await page.locator("#filter").fill("manager-role");
+  await row("ClusterRole").filter({ hasText: "manager-role" }).first().click();
+  await page.locator("#detail .line", { hasText: "- deployments" }).waitFor();
+  await page.keyboard.press("e");
+  const area = page.locator("textarea.yaml");
+  const whole = await area.inputValue();
+  const less = whole.replace(/(- deployments\n[^-]*(?:- (?!patch)\w+\s+)*)- patch\n\s*/, "$1");
+  assert.notEqual(less, whole);
+  await area.fill(less);
+  await page.keyboard.press("Control+Enter");
+  await area.waitFor({ state: "detached" });
+  await choose("MarkdownView default/second");
+  await page.locator('button[data-act="edit"]').waitFor();
+  await page.keyboard.press("e");
+  await area.fill((await area.inputValue()).replace("replicas: 1", "replicas: 2"));
+  await page.keyboard.press("Control+Enter");
+  await area.waitFor({ state: "detached" });
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("a");
+  await page.locator("#filter").fill("");
+  const missing = page.locator("#detail section", { hasText: "Missing" }).locator("li", { hasText: "denied: patch of deployments.apps" });
+  await missing.waitFor();
+  await page.locator("#detail section", { hasText: "Used" }).locator("li", { hasText: /watch, create of configmaps/ }).first().waitFor();
+  await row("patch deployments.apps").filter({ hasText: "the operator" }).filter({ hasText: "403" }).first().waitFor();
+  await picture(page, "requests");
+  assert.deepEqual(await violations(page), []);
+  // Given back, it is used again.
+  await choose("ClusterRole");
+  await page.locator("#filter").fill("manager-role");
+  await row("ClusterRole").filter({ hasText: "manager-role" }).first().click();
+  await page.locator("#detail .line", { hasText: "- deployments" }).waitFor();
+  await page.keyboard.press("e");
+  await area.fill((await area.inputValue()).replace(/(- deployments\n\s*verbs:\n(\s*)- )/, "$1patch\n$2- "));
+  await page.keyboard.press("Control+Enter");
+  await area.waitFor({ state: "detached" });
+  await choose("Deployment default/viewer-second");
+  await page.locator("#detail .line", { hasText: /replicas: 2$/ }).first().waitFor();
+  shown.check();
+});
+
 test("everything is reached by the keyboard", async () => {
   await toObjects();
   await page.keyboard.press("Escape");
@@ -185,7 +409,14 @@ test("everything is reached by the keyboard", async () => {
   await page.keyboard.press("Enter");
   await page.locator("#detail h2", { hasText: "Deployment default/viewer-markdownview-sample" }).waitFor();
   await page.keyboard.press("Escape");
-  await page.locator('button[data-act="scale"]').focus();
+  // From the list, which is one stop however many rows it has.
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.activeElement.id === "list");
+  const isThere = () => page.evaluate(() => document.activeElement.matches('button[data-act="scale"]'));
+  for (let stops = 0; !await isThere(); stops++) {
+    assert.ok(stops < 8, "Tab does not come to the button");
+    await page.keyboard.press("Tab");
+  }
   await page.keyboard.press("Enter");
   await page.locator(".question input").waitFor();
   await page.waitForFunction(() => document.activeElement.matches(".question input"));

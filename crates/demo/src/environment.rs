@@ -59,6 +59,8 @@ pub(super) struct DemoEnvironment {
 struct Running {
     stats: Vec<ControllerStats>,
     account: Reference,
+    /// What it says of itself.
+    description: kubewright_runtime::operator::Description,
     stopper: Stopper,
     /// Where it says what it does.
     debug: SocketAddr,
@@ -117,6 +119,7 @@ impl DemoEnvironment {
     /// Runs the operator as its own `ServiceAccount`. Returns the URL of its webhooks.
     pub(super) async fn run(&mut self, installed: Installed) -> Result<String, Box<dyn Error>> {
         let Installed { operator, account, .. } = installed;
+        let description = operator.describe();
         let kubeconfig = self.embedded.kubeconfig_of(&account).await?;
         let [port, debug] =
             free_ports().map_err(|error| format!("there are no free ports for the operator: {error}"))?;
@@ -160,6 +163,7 @@ impl DemoEnvironment {
         self.operator = Some(Running {
             stats,
             account,
+            description,
             stopper,
             debug,
             task,
@@ -172,6 +176,9 @@ impl DemoEnvironment {
     /// Serves the page that shows what happens inside; its link. The operator has to run.
     pub(super) async fn show_inside(&mut self, model: SharedModel) -> Result<String, Box<dyn Error>> {
         let operator = self.operator.as_ref().ok_or("the operator does not run")?;
+        let namespace = operator.account.namespace.as_deref().unwrap_or_default();
+        let user = format!("system:serviceaccount:{namespace}:{}", operator.account.name);
+        model.rights(user, operator.description.clone());
         let inside = InsidePage::start(model, &self.embedded, operator.debug).await?;
         let link = inside.link().to_owned();
         self.inside = Some(inside);

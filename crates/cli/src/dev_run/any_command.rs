@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use kubewright_cluster::Reference;
 use kubewright_cluster::progress::Progress;
-use kubewright_system::signals::Signals;
+use kubewright_system::signals::{Received, Signals};
 use kubewright_view::{OperatorKinds, OperatorState};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::process::{Process, StartOptions, exit_code, told};
 use super::samples;
-use super::session::INTERRUPTED;
+use super::session::{INTERRUPTED, ended};
 use super::settings::{Samples, Settings};
 use super::target_cluster::TargetCluster;
 use super::watch::Changes;
@@ -93,14 +93,6 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
     })
 }
 
-/// Why a process is no longer watched.
-enum Left {
-    /// These files changed, and it was stopped.
-    Changed(Vec<PathBuf>),
-    /// The end was asked for; how the process ended, if it still ran.
-    Ended(Option<ExitStatus>),
-}
-
 struct ForeignSession<'a> {
     settings: &'a Settings<'a>,
     command: &'a str,
@@ -112,70 +104,92 @@ struct ForeignSession<'a> {
 }
 
 impl ForeignSession<'_> {
-    /// Installs, starts, and starts again whenever a file changes. How the last process ended, if one ran in the end.
+    /// Installs, starts, and does so again whenever a file changes. How the last process ended, if one ran in the end.
     async fn watch(
         &mut self,
         installed: &[PathBuf],
         signals: &mut Signals,
     ) -> Result<Option<ExitStatus>, Box<dyn Error>> {
-        let mut changes = Changes::of_anything(&self.root);
-        let definitions = self.install(installed).await?;
-        if let (Some(view), None) = (&mut self.view, &self.place.embedded) {
-            let kinds = OperatorKinds::new(own_kinds(&definitions), &[]);
-            view.follow_cluster(self.place.cluster.client(), kinds);
+        // What was mistyped on the command line no change of a file corrects.
+        if let Some(missing) = installed.iter().find(|path| !path.exists()) {
+            return Err(format!("cannot read {}: there is no such file or folder", missing.display()).into());
         }
-        let start = self.how_to_start().await?;
+        let mut changes = Changes::of_anything(&self.root);
+        let mut running: Option<Process> = None;
+        // What is known before the command is started: whether the definitions are installed, and how it is started.
+        let (mut is_installed, mut start) = (false, None);
         loop {
-            let process = self.start(&start)?;
-            let saved = match self.run_until_changed(process, &mut changes, signals).await? {
-                Left::Changed(saved) => saved,
-                Left::Ended(status) => return Ok(status),
+            let prepared = tokio::select! {
+                biased;
+                asked = signals.more_than(0) => return end(running, asked, signals).await,
+                prepared = self.prepare(installed, &mut is_installed, &mut start) => prepared,
+            };
+            match prepared {
+                Ok(start) => {
+                    if let Some(mut process) = running.take() {
+                        let step = self.progress.step("Stopping the command");
+                        process.stop().await?;
+                        step.done();
+                    }
+                    match self.start(&start) {
+                        Ok(process) => running = Some(process),
+                        Err(error) => self.not_started(&*error, false),
+                    }
+                }
+                Err(error) => self.not_started(&*error, running.is_some()),
+            }
+            let saved = loop {
+                tokio::select! {
+                    biased;
+                    asked = signals.more_than(0) => return end(running, asked, signals).await,
+                    status = ended(running.as_mut()) => {
+                        let how = told(status?);
+                        running = None;
+                        self.progress.warn(format!("the command ended with {how}; the next change starts it again"));
+                        self.tell(OperatorState::Ended { how });
+                    }
+                    (saved, _) = changes.next() => break saved,
+                }
             };
             let short = |path: &PathBuf| path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
             let first = saved.first().map(short).unwrap_or_default();
             self.progress.note(format!("changed: {first}"));
-            if saved.iter().any(|path| path.starts_with(self.root.join("config"))) {
-                self.install(installed).await?;
-            }
+            let is_definition = |path: &PathBuf| path.starts_with(self.root.join("config"));
+            is_installed &= !saved.iter().any(is_definition);
         }
     }
 
-    /// Waits until a file changes, and stops the process then; or until a signal ends it.
-    async fn run_until_changed(
-        &self,
-        mut process: Process,
-        changes: &mut Changes,
-        signals: &mut Signals,
-    ) -> Result<Left, Box<dyn Error>> {
-        tokio::select! {
-            biased;
-            asked = signals.more_than(0) => {
-                process.ask(asked.is_interrupt);
-                tokio::select! {
-                    biased;
-                    status = process.ended() => return Ok(Left::Ended(Some(status?))),
-                    _ = signals.more_than(asked.count) => {}
-                }
-                process.kill();
-                Ok(Left::Ended(Some(process.ended().await?)))
-            }
-            status = process.ended() => {
-                let how = told(status?);
-                self.progress.warn(format!("the command ended with {how}; the next change starts it again"));
-                self.tell(OperatorState::Ended { how });
-                tokio::select! {
-                    biased;
-                    _ = signals.more_than(0) => Ok(Left::Ended(None)),
-                    (saved, _) = changes.next() => Ok(Left::Changed(saved)),
-                }
-            }
-            (saved, _) = changes.next() => {
-                let step = self.progress.step("Stopping the command");
-                process.stop().await?;
-                step.done();
-                Ok(Left::Changed(saved))
+    /// What has to be there before the command is started, while the one before goes on: the next change may correct what is refused.
+    async fn prepare(
+        &mut self,
+        installed: &[PathBuf],
+        is_installed: &mut bool,
+        start: &mut Option<StartOptions>,
+    ) -> Result<StartOptions, Box<dyn Error>> {
+        if !*is_installed {
+            let definitions = self.install(installed).await?;
+            *is_installed = true;
+            if let (Some(view), None) = (&mut self.view, &self.place.embedded) {
+                let kinds = OperatorKinds::new(own_kinds(&definitions), &[]);
+                view.follow_cluster(self.place.cluster.client(), kinds);
             }
         }
+        let options = match start.take() {
+            Some(options) => options,
+            None => self.how_to_start().await?,
+        };
+        Ok(start.insert(options).clone())
+    }
+
+    fn not_started(&self, error: &(dyn Error + 'static), is_running: bool) {
+        let why = kubewright_cluster::with_sources(error);
+        self.progress.warn(&why);
+        self.progress.warn(if is_running {
+            "the command started before goes on; the next change tries again"
+        } else {
+            "the command is not started; the next change tries again"
+        });
+        self.tell(OperatorState::NotStarted { why, is_running });
     }
 
     fn start(&mut self, start: &StartOptions) -> Result<Process, Box<dyn Error>> {
@@ -281,6 +295,25 @@ impl ForeignSession<'_> {
             view.model().session(state);
         }
     }
+}
+
+/// Ends the process, if one runs: at once when that is asked for again.
+async fn end(
+    running: Option<Process>,
+    asked: Received,
+    signals: &mut Signals,
+) -> Result<Option<ExitStatus>, Box<dyn Error>> {
+    let Some(mut process) = running else {
+        return Ok(None);
+    };
+    process.ask(asked.is_interrupt);
+    tokio::select! {
+        biased;
+        status = process.ended() => return Ok(Some(status?)),
+        _ = signals.more_than(asked.count) => {}
+    }
+    process.kill();
+    Ok(Some(process.ended().await?))
 }
 
 /// The account that the command runs as, with all rights: nobody knows which it needs.

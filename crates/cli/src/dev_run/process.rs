@@ -31,7 +31,10 @@ pub(super) fn guard(folder: &Path) -> Option<&'static ProcessGuard> {
 /// A running operator. Dropped, it is killed.
 pub(super) struct Process {
     child: Child,
-    /// The group of processes that it leads, of which the guard knows.
+    /// The group of processes that it leads, until it has ended.
+    #[cfg(unix)]
+    group: Option<rustix::process::Pid>,
+    /// The group, if the guard knows of it.
     guarded: Option<u32>,
     /// An operator that is asked twice ends at once.
     is_asked: bool,
@@ -63,30 +66,44 @@ impl Process {
             group
         });
         Ok(Process {
+            #[cfg(unix)]
+            group: child
+                .id()
+                .and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?)),
             child,
             guarded,
             is_asked: false,
         })
     }
 
-    /// How it ended, once it has.
+    /// How it ended, once it has. What it started and left behind in its group is ended with it.
     pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
+        let status = self.child.wait().await?;
+        #[cfg(unix)]
+        {
+            // Commands in the background of a shell, for example, do not mind Ctrl-C.
+            self.signal(rustix::process::Signal::KILL);
+            self.group = None;
+        }
+        Ok(status)
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(group) = self.group {
+            // It may have ended this moment.
+            let _ = rustix::process::kill_process_group(group, signal);
+        }
     }
 
     /// Asks it, and what it started in its group, to stop, unless it was asked before.
     #[cfg(unix)]
     pub(super) fn ask(&mut self, is_interrupt: bool) {
-        use rustix::process::{Pid, Signal, kill_process_group};
+        use rustix::process::Signal;
         if std::mem::replace(&mut self.is_asked, true) {
             return;
         }
-        let signal = if is_interrupt { Signal::INT } else { Signal::TERM };
-        let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        if let Some(id) = id {
-            // It may have ended this moment.
-            let _ = kill_process_group(id, signal);
-        }
+        self.signal(if is_interrupt { Signal::INT } else { Signal::TERM });
     }
 
     /// Asks it to stop, which here is to end it.
@@ -99,13 +116,7 @@ impl Process {
     /// Ends it at once, and what it started in its group.
     pub(super) fn kill(&mut self) {
         #[cfg(unix)]
-        if let Some(id) = self
-            .child
-            .id()
-            .and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?))
-        {
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
-        }
+        self.signal(rustix::process::Signal::KILL);
         let _ = self.child.start_kill();
     }
 

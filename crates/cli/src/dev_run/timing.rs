@@ -8,15 +8,15 @@ use kubewright_view::OperatorState;
 /// A change on its way to a running operator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turnaround {
-    noticed: Instant,
+    saved: Instant,
     cargo: Duration,
 }
 
 impl Turnaround {
-    /// Something was found to have changed.
-    pub(super) fn noticed(noticed: Instant) -> Self {
+    /// Something was saved then.
+    pub(super) fn saved(saved: Instant) -> Self {
         Turnaround {
-            noticed,
+            saved,
             cargo: Duration::ZERO,
         }
     }
@@ -31,13 +31,13 @@ impl Turnaround {
     pub(super) fn running(self) -> OperatorState {
         OperatorState::Running {
             compiler: Some(self.cargo.as_secs_f64()),
-            rest: Some(self.noticed.elapsed().saturating_sub(self.cargo).as_secs_f64()),
+            rest: Some(self.saved.elapsed().saturating_sub(self.cargo).as_secs_f64()),
         }
     }
 
-    /// The time since it was noticed, in cargo's part and ours.
+    /// The time since it was saved, in cargo's part and ours.
     pub(super) fn told(self) -> String {
-        told(self.noticed.elapsed(), self.cargo)
+        told(self.saved.elapsed(), self.cargo)
     }
 }
 

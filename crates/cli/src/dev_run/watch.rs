@@ -68,8 +68,10 @@ impl Changes {
         }
     }
 
-    /// The files that have changed, once something has and has settled; and when it was noticed.
+    /// The files that have changed, once something has and has settled; and when the last of them was saved, or when this was called if that was
+    /// before.
     pub(super) async fn next(&mut self) -> (Vec<PathBuf>, Instant) {
+        let called = Instant::now();
         loop {
             let mut now = self.look();
             if now == self.known {
@@ -86,9 +88,13 @@ impl Changes {
                 now = later;
             }
             let changed = difference(&self.known, &now);
+            let saved = changed.iter().filter_map(|path| now.get(path)?.0).max();
             self.known = now;
             if !changed.is_empty() {
-                return (changed, noticed);
+                // A file that is gone does not say when.
+                let age = saved.and_then(|saved| saved.elapsed().ok());
+                let saved = age.and_then(|age| Instant::now().checked_sub(age));
+                return (changed, saved.unwrap_or(noticed).max(called));
             }
         }
     }
@@ -194,6 +200,22 @@ mod tests {
             changes.next().await.0,
             [path("src/api/v1.rs"), path("src/new.rs"), path("Cargo.toml")]
         );
+    }
+
+    #[tokio::test]
+    async fn the_time_of_a_change_is_when_it_was_saved_and_not_when_it_was_noticed() {
+        let folder = project();
+        let mut changes = Changes::of(folder.path());
+        let called = Instant::now();
+        let save = async {
+            // After the first look, which finds nothing.
+            tokio::task::yield_now().await;
+            fs::write(folder.path().join("src/api/v1.rs"), "longer").unwrap();
+            Instant::now()
+        };
+        let ((_, since), saved) = tokio::join!(changes.next(), save);
+        // Two clocks are read one after the other.
+        assert!(called <= since && since <= saved + Duration::from_millis(20));
     }
 
     #[tokio::test]

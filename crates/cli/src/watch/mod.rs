@@ -8,8 +8,8 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use kubewright_cluster::ClusterFlags;
 use kubewright_cluster::progress::Progress;
+use kubewright_cluster::{ClusterFlags, with_sources};
 use kubewright_system::signals::Signals;
 use kubewright_view::OperatorKinds;
 
@@ -51,6 +51,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     view: ViewArguments,
 
+    /// About how many bytes are kept of what objects were: as far back as they reach, the cluster is shown as it was.
+    #[arg(long, value_name = "BYTES", default_value_t = HISTORY_BYTES)]
+    history_bytes: usize,
+
     #[command(flatten)]
     cluster: ClusterFlags,
 }
@@ -71,13 +75,18 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
                 "the operator records nothing, so that no reconciles are shown: add --debug-trace-bytes=8388608 to the arguments of its container",
             );
         }
-        let kinds = match rights::rules(&cluster, &arguments.namespace, &workload.account).await {
-            Ok(rules) => OperatorKinds::new(rights::own_kinds(&rules), &rules),
+        let rules = match rights::rules(&cluster, &arguments.namespace, &workload.account).await {
+            Ok(rules) => Some(rules),
             Err(error) => {
-                progress.warn(format!("what the operator may read is not known: {error}"));
-                OperatorKinds::new(Vec::new(), &[])
+                progress.warn(format!(
+                    "what the operator may read is not known: {}",
+                    with_sources(&error)
+                ));
+                None
             }
         };
+        let known = rules.as_deref().unwrap_or_default();
+        let kinds = OperatorKinds::new(rights::own_kinds(known), known);
         let client = cluster.client().clone();
         let operator = ForwardedPort::new(
             client.clone(),
@@ -95,7 +104,11 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             },
             explorations: None,
         };
-        let mut shown = Shown::start(settings, HISTORY_BYTES, &progress).await?;
+        let mut shown = Shown::start(settings, arguments.history_bytes, &progress).await?;
+        if let Some(rules) = &rules {
+            let name = arguments.operator.to_string();
+            shown.model().traced_rights(rights::described(&name, rules));
+        }
         shown.follow_cluster(&client, kinds);
         Ok::<_, Box<dyn Error>>(shown)
     };

@@ -1,11 +1,15 @@
 //! What an account may do, by the roles that are bound to it.
 
 use kubewright_cluster::{Cluster, Error};
-use kubewright_description::Rule;
+use kubewright_description::{Description, Rule};
 use kubewright_runtime::object::Kind;
 use serde_json::Value;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
+/// The groups of what the toolkit itself asks for.
+const TOOLKIT: [&str; 3] = ["coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"];
+/// The verbs of a cache.
+const CACHED: [&str; 3] = ["get", "list", "watch"];
 
 /// The rules of all roles that are bound to a service account, everywhere and in its own namespace.
 pub(super) async fn rules(cluster: &Cluster, namespace: &str, account: &str) -> Result<Vec<Rule>, Error> {
@@ -36,18 +40,43 @@ fn bound(bindings: &[Value], roles: &[Value], namespace: &str, account: &str) ->
             .flatten()
             .any(|subject| is_account(&subject))
     });
-    let role_of = |binding: &&Value| {
+    let granted = bound.flat_map(|binding| {
         let wanted = &binding["roleRef"];
-        roles
-            .iter()
-            .find(|role| role["kind"] == wanted["kind"] && role["metadata"]["name"] == wanted["name"])
-    };
-    let granted = bound
-        .filter_map(|binding| role_of(&binding))
-        .flat_map(|role| role["rules"].as_array().into_iter().flatten());
-    granted
-        .filter_map(|rule| serde_json::from_value(rule.clone()).ok())
-        .collect()
+        let is_wanted = |role: &&Value| role["kind"] == wanted["kind"] && role["metadata"]["name"] == wanted["name"];
+        let rules = roles.iter().find(is_wanted).and_then(|role| role["rules"].as_array());
+        // What a binding of a namespace grants is granted there.
+        let place = binding["metadata"]["namespace"].as_str().map(str::to_owned);
+        let rules = rules.into_iter().flatten().map(move |rule| (rule, place.clone()));
+        rules.filter_map(|(rule, namespace)| {
+            let rule: Rule = serde_json::from_value(rule.clone()).ok()?;
+            Some(Rule { namespace, ..rule })
+        })
+    });
+    granted.collect()
+}
+
+/// What an operator with these rules would say of itself: first what its caches need to read, then what was written for its reconcilers. What the
+/// toolkit needs for the leader election, and for who may read metrics, is no news.
+pub(super) fn described(name: &str, rules: &[Rule]) -> Description {
+    let (mut read, mut written) = (Vec::new(), Vec::new());
+    let is_toolkits = |rule: &&Rule| rule.api_groups.iter().all(|group| TOOLKIT.contains(&&**group));
+    for rule in rules.iter().filter(|rule| !is_toolkits(rule)) {
+        let (cached, other): (Vec<String>, Vec<String>) =
+            rule.verbs.iter().cloned().partition(|verb| CACHED.contains(&&**verb));
+        if cached.len() == CACHED.len() {
+            read.push(rule_with(rule, CACHED.map(str::to_owned).to_vec()));
+            written.extend((!other.is_empty()).then(|| rule_with(rule, other)));
+        } else {
+            written.push(rule.clone());
+        }
+    }
+    let mut description = Description::new(name);
+    description.rules = read.into_iter().chain(written).collect();
+    description
+}
+
+fn rule_with(rule: &Rule, verbs: Vec<String>) -> Rule {
+    Rule { verbs, ..rule.clone() }
 }
 
 /// The kinds that the account reads and that are not Kubernetes' own.
@@ -84,6 +113,7 @@ mod tests {
         };
         let binding = |kind: &str, role: &str, account: &str, namespace: &str| {
             json!({
+                "metadata": { "namespace": (kind == "Role").then_some("shop-system") },
                 "roleRef": { "kind": kind, "name": role },
                 "subjects": [{ "kind": "ServiceAccount", "name": account, "namespace": namespace }],
             })
@@ -103,6 +133,26 @@ mod tests {
         let kinds = own_kinds(&found);
         let names: Vec<&str> = kinds.iter().map(|(_, resource)| &**resource).collect();
         assert_eq!(names, ["orders", "leases"]);
+        let places: Vec<Option<&str>> = found.iter().map(|rule| rule.namespace.as_deref()).collect();
+        assert_eq!(places, [None, Some("shop-system")]);
+    }
+
+    #[test]
+    fn what_caches_read_is_told_from_what_reconcilers_do() {
+        let rules = [
+            Rule::new(["apps"], ["deployments"], ["create", "get", "list", "patch", "watch"]),
+            Rule::new([""], ["pods"], ["delete", "get"]),
+            Rule::new(["coordination.k8s.io"], ["leases"], ["get", "update"]),
+        ];
+        let described = described("shop", &rules);
+        assert_eq!(
+            described.rules,
+            [
+                Rule::new(["apps"], ["deployments"], ["get", "list", "watch"]),
+                Rule::new(["apps"], ["deployments"], ["create", "patch"]),
+                Rule::new([""], ["pods"], ["delete", "get"]),
+            ]
+        );
     }
 
     #[test]

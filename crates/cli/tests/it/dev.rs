@@ -72,6 +72,25 @@ async fn a_save_is_all_a_change_takes_and_objects_stay() {
 }
 
 #[test]
+fn an_operator_that_cannot_be_started_is_told_of_and_started_by_the_next_change() {
+    let project = project();
+    let script = std::fs::read_to_string(project.path("src/operator.sh")).unwrap();
+    // It describes itself, and is no program any more afterwards.
+    project.write(
+        "src/operator.sh",
+        &script.replacen('\n', "\nif [ \"$1\" = describe ]; then rm \"$0\"; fi\n", 1),
+    );
+    let mut dev = project.start(None, &["dev", "--no-samples"]);
+    dev.until("cannot start ");
+    dev.until("the operator is not started; the next change tries again");
+    project.write("src/operator.sh", &script);
+    dev.until("up with");
+    dev.signal("TERM");
+    let (status, said) = dev.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+}
+
+#[test]
 fn a_build_does_not_outlive_the_command() {
     for signal in endings().into_iter().chain(["KILL"]) {
         let project = project();

@@ -66,3 +66,39 @@ fn a_command_that_ends_is_started_by_the_next_change_and_what_cannot_be_installe
     dev.until("--command <COMMAND>");
     assert_eq!(dev.end().0.code(), Some(2));
 }
+
+#[tokio::test]
+async fn a_mistake_in_what_is_installed_leaves_the_command_alone_and_its_correction_is_installed() {
+    let project = folder();
+    let definition = std::fs::read_to_string(project.path("config/crd/bases/boats.yaml")).unwrap();
+    // The first definition is only half there.
+    project.write("config/crd/bases/boats.yaml", "kind: [\n");
+    let mut dev = project.start(None, &["dev", "--no-samples", "--command", "./operator.sh"]);
+    let line = dev.until("export KUBECONFIG=");
+    let kubeconfig = line.trim().trim_start_matches("export KUBECONFIG=").to_owned();
+    dev.until("boats.yaml: ");
+    dev.until("the command is not started; the next change tries again");
+    project.write("config/crd/bases/boats.yaml", &definition);
+    dev.until("up as 1");
+    let cluster = ClusterClient::of(kubeconfig.as_ref()).await;
+    assert_eq!(cluster.names(&cluster.definitions()).await, ["boats.shop.example.com"]);
+
+    // What cannot be read and what the cluster refuses: the command goes on, also when another file is saved.
+    for (mistake, why) in [
+        (definition[..definition.len() / 2].to_owned(), "boats.yaml: "),
+        (definition.replace("\"Namespaced\"", "\"Nowhere\""), "was refused"),
+    ] {
+        project.write("config/crd/bases/boats.yaml", &mistake);
+        dev.until(why);
+        dev.until("the command started before goes on; the next change tries again");
+    }
+    project.write("notes.txt", "still refused");
+    dev.until("changed: notes.txt");
+    dev.until("the command started before goes on; the next change tries again");
+    assert!(!dev.said.contains("Stopping the command"), "{}", dev.said);
+    project.write("config/crd/bases/boats.yaml", &definition);
+    dev.until("Stopping the command");
+    dev.until("up as 1");
+    dev.signal("TERM");
+    dev.end();
+}

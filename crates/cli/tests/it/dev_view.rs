@@ -493,6 +493,34 @@ fn the_objects_of_a_cluster_that_is_named_are_on_the_page() {
 }
 
 #[test]
+fn what_an_operator_asks_of_a_cluster_that_is_named_is_known_by_its_trace() {
+    let (server, project) = (Server::start(), TestProject::real());
+    // It writes, without end.
+    project.edit_so_that_it_loops();
+    let mut dev = project.start(Some(&server.kubeconfig), &["dev", "--context=kubewright"]);
+    let page = Page::of(&mut dev);
+    let cookie = page.login();
+    let used = "update of configmaps";
+    let requests = page.until(&cookie, |news| {
+        let requests = &news["requests"];
+        let is_used = requests["used"].as_array()?.iter().any(|right| right == used);
+        is_used.then(|| requests.clone())
+    });
+    assert_eq!(
+        (&requests["operator"], &requests["traced"]),
+        (&json!("the operator"), &json!(true))
+    );
+    let all = requests["requests"].as_array().unwrap();
+    let update = all
+        .iter()
+        .find(|one| one["verb"] == "update" && one["what"] == "configmaps" && one["code"] == 200);
+    assert_eq!(update.unwrap()["user"], "the operator", "{requests}");
+    assert_eq!((&requests["missing"], &requests["unused"]), (&json!([]), &json!([])));
+    dev.signal("TERM");
+    assert_eq!(dev.end().0.code(), Some(0));
+}
+
+#[test]
 fn an_edit_that_loops_is_seen_with_its_reason() {
     let project = TestProject::real();
     let mut dev = project.start(None, &["dev"]);

@@ -2,12 +2,16 @@
 #![cfg(unix)]
 
 use http::Request;
-use kubewright_apiserver::{ApiServer, Connection, Options};
+use kubewright_apiserver::{ApiServer, Connection, Options, User};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::dev_view::Page;
 use crate::operator_project::TestProject;
+
+/// The token of somebody who is not the administrator.
+const LOOKER: &str = "token-of-the-looker";
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/shop";
 
 async fn create(server: &ApiServer, path: &str, object: Value) {
     let request = Request::post(path).header("content-type", "application/json");
@@ -35,7 +39,11 @@ async fn serve(mut connection: Box<dyn Connection>) {
     let body = if is_trace {
         let began = json!({ "sequence": 0, "at": 1.0, "reconcile": 1, "event": "began", "controller": "order", "key": "shop/first", "waited": 0.1 });
         let head = json!({ "version": 1, "process": 7, "elapsed": 2.0 });
-        format!("event: begin\ndata: {head}\n\nid: 0\ndata: {began}\n\n")
+        let call = json!({
+            "sequence": 1, "at": 1.1, "reconcile": 1, "event": "called", "verb": "apply", "target": "ConfigMap shop/first", "dryRun": false,
+            "sent": null, "code": 403, "error": "forbidden", "cached": null, "revision": null, "changes": [], "took": 0.1,
+        });
+        format!("event: begin\ndata: {head}\n\nid: 0\ndata: {began}\n\nid: 1\ndata: {call}\n\n")
     } else {
         json!({ "version": 1, "controllers": [{ "name": "order", "workers": 2 }], "informers": [] }).to_string()
     };
@@ -54,7 +62,8 @@ async fn serve(mut connection: Box<dyn Connection>) {
 
 /// A cluster with an operator of which one Pod of two leads.
 async fn cluster() -> ApiServer {
-    let server = ApiServer::new(Options::new().aggregated_roles(true));
+    let looker = User::new("looker", Vec::<String>::new());
+    let server = ApiServer::new(Options::new().aggregated_roles(true).token(LOOKER, looker));
     create(&server, "/api/v1/nodes", json!({ "metadata": { "name": "node" } })).await;
     create(&server, "/api/v1/namespaces", json!({ "metadata": { "name": "shop" } })).await;
     create(
@@ -81,8 +90,28 @@ async fn cluster() -> ApiServer {
     }
     let lease = json!({ "metadata": { "name": "shop" }, "spec": { "holderIdentity": "manager-b_8c5d", "leaseDurationSeconds": 15 } });
     create(&server, "/apis/coordination.k8s.io/v1/namespaces/shop/leases", lease).await;
+    let rules = json!([
+        { "apiGroups": ["shop.example.com"], "resources": ["orders"], "verbs": ["get", "list", "watch"] },
+        { "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] },
+    ]);
+    bind(
+        &server,
+        "manager",
+        rules,
+        json!({ "kind": "ServiceAccount", "name": "manager", "namespace": "shop" }),
+    )
+    .await;
     server.on_connect("shop", "manager-b", 7070, serve);
     server
+}
+
+/// Lets somebody do something in the namespace of the operator.
+async fn bind(server: &ApiServer, name: &str, rules: Value, subject: Value) {
+    let role = json!({ "metadata": { "name": name }, "rules": rules });
+    create(server, &format!("{RBAC}/roles"), role).await;
+    let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name });
+    let binding = json!({ "metadata": { "name": name }, "roleRef": role, "subjects": [subject] });
+    create(server, &format!("{RBAC}/rolebindings"), binding).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,6 +133,29 @@ async fn the_pod_that_leads_is_looked_into_through_a_forwarded_port() {
             news["operator"]["page"]["controllers"].as_array().cloned()
         });
         assert_eq!(controllers[0]["name"], "order");
+        // The trace says what it asks for, and the cluster what it may.
+        let requests = page.until(&cookie, |news| {
+            let requests = &news["requests"];
+            requests["missing"][0].is_string().then(|| requests.clone())
+        });
+        assert_eq!(
+            requests["requests"],
+            json!([{ "user": "the operator", "verb": "patch", "what": "configmaps", "code": 403, "count": 1 }])
+        );
+        let missing = requests["missing"][0].as_str().unwrap();
+        assert!(
+            missing.starts_with("once denied: patch of configmaps (namespace shop)"),
+            "{missing}"
+        );
+        let unused = requests["unused"].as_array().unwrap();
+        assert_eq!(unused.len(), 1, "{requests}");
+        assert!(
+            unused[0]
+                .as_str()
+                .unwrap()
+                .starts_with("never used: create of secrets in shop"),
+            "{requests}"
+        );
         let has = |news: &Value, name: &str| {
             let mut changed = news["objects"]["changed"].as_array().into_iter().flatten();
             changed.any(|object| object["name"] == name)
@@ -164,6 +216,61 @@ async fn what_is_not_there_is_named_and_an_operator_that_records_nothing_is_told
         watch.until("Ctrl-C ends this");
         watch.signal("TERM");
         assert_eq!(watch.end().0.code(), Some(0));
+    });
+    looked.await.unwrap();
+    listener.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_may_not_forward_a_port_is_told_so_and_a_role_is_enough() {
+    let server = cluster().await;
+    let listener = server.listen(0_u16).await.unwrap();
+    let kubeconfig = kube::config::Kubeconfig::from_yaml(&listener.kubeconfig()).unwrap();
+    let project = TestProject::new();
+    let mut text = serde_json::to_value(&kubeconfig).unwrap();
+    for user in text["users"].as_array_mut().unwrap() {
+        user["user"] = json!({ "token": LOOKER });
+    }
+    project.write("kubeconfig", &text.to_string());
+    let kubeconfig = project.path("kubeconfig");
+    let words = ["watch", "deploy/manager", "-n", "shop", "--history-bytes=1048576"];
+    let handle = tokio::runtime::Handle::current();
+    let looked = tokio::task::spawn_blocking(move || {
+        // Without any right it ends with what is missing first.
+        let (status, said) = project.start(Some(&kubeconfig), &words).end();
+        assert_eq!(status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("\"looker\" cannot get resource \"deployments\""),
+            "{said}"
+        );
+
+        let subject = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "looker" });
+        let rules = json!([
+            { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"] },
+            { "apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"] },
+        ]);
+        handle.block_on(bind(&server, "looks", rules, subject.clone()));
+        let mut watch = project.start(Some(&kubeconfig), &words);
+        watch.until("what the operator may read is not known: ");
+        let page = Page::of(&mut watch);
+        let cookie = page.login();
+        let why = page.until(&cookie, |news| {
+            news["operator"]["unreachable"].as_str().map(str::to_owned)
+        });
+        assert!(why.contains("pods/portforward") && why.contains("looker"), "{why}");
+
+        // The right is given while it runs.
+        let rules = json!([{ "apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["get", "create"] }]);
+        handle.block_on(bind(&server, "forwards", rules, subject));
+        // Who may not read leases sees the first Pod.
+        server.on_connect("shop", "manager-a", 7070, serve);
+        let began = page.until(&cookie, |news| {
+            news["reconciles"]["changed"][0]["key"].as_str().map(str::to_owned)
+        });
+        assert_eq!(began, "shop/first");
+        watch.signal("INT");
+        let (status, said) = watch.end();
+        assert_eq!(status.code(), Some(0), "{said}");
     });
     looked.await.unwrap();
     listener.shutdown().await;

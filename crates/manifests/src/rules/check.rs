@@ -134,6 +134,8 @@ pub struct Report {
     pub denied: Vec<Denied>,
     /// What was never used.
     pub unused: Vec<Unused>,
+    /// What was used of what the rules grant.
+    pub used: Vec<Rule>,
 }
 
 impl Report {
@@ -154,11 +156,14 @@ impl Report {
 /// let report = check(&operator, &[asked]);
 /// assert!(report.denied.is_empty());
 /// assert_eq!(report.unused[0].rule, Rule::new([""], ["pods"], ["delete"]));
+/// assert_eq!(report.used, [Rule::new([""], ["pods"], ["patch"])]);
 /// ```
 pub fn check(operator: &Description, requests: &[Request]) -> Report {
+    let (used, unused) = by_use(operator, requests);
     Report {
         denied: denied(operator, requests),
-        unused: unused(operator, requests),
+        unused,
+        used,
     }
 }
 
@@ -206,7 +211,8 @@ fn denied(operator: &Description, requests: &[Request]) -> Vec<Denied> {
     denied.collect()
 }
 
-fn unused(operator: &Description, requests: &[Request]) -> Vec<Unused> {
+/// The rules of the manager's role, as far as they were used and as far as they were not.
+fn by_use(operator: &Description, requests: &[Request]) -> (Vec<Rule>, Vec<Unused>) {
     let asked: Vec<Grant> = requests
         .iter()
         .filter(|request| request.allowed)
@@ -221,8 +227,11 @@ fn unused(operator: &Description, requests: &[Request]) -> Vec<Unused> {
         }
     }
     let mut unused_grants: BTreeMap<Origin, Vec<Rule>> = BTreeMap::new();
+    let mut used_grants = Vec::new();
     for (grant, origin) in origins {
-        if !asked.iter().any(|asked| covers(&grant, asked)) {
+        if asked.iter().any(|asked| covers(&grant, asked)) {
+            used_grants.push(grant.rule());
+        } else {
             unused_grants.entry(origin).or_default().push(grant.rule());
         }
     }
@@ -233,7 +242,11 @@ fn unused(operator: &Description, requests: &[Request]) -> Vec<Unused> {
             Unused { rule, origin }
         })
     });
-    unused.collect()
+    let mut used = minimal(&used_grants);
+    for rule in &mut used {
+        rule.verbs = in_order(std::mem::take(&mut rule.verbs));
+    }
+    (used, unused.collect())
 }
 
 /// The rules of the manager's role, each with why it is there.
@@ -305,8 +318,8 @@ pub fn attribute(rule: &Rule) -> String {
     format!("#[rbac({})]", parts.join(", "))
 }
 
-/// `get, list of deployments.apps`
-fn in_words(rule: &Rule) -> String {
+/// A rule in words: `get, list of deployments.apps`.
+pub fn in_words(rule: &Rule) -> String {
     let verbs = rule.verbs.join(", ");
     if !rule.non_resource_urls.is_empty() {
         return format!("{verbs} of {}", rule.non_resource_urls.join(", "));

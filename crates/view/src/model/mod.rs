@@ -1,6 +1,7 @@
 //! What is known of an operator and its cluster, and what it means. Pure: sources write into it, readers ask what is new.
 
 mod archive;
+mod asked;
 mod conditions;
 mod detail;
 mod flips;
@@ -8,6 +9,7 @@ mod news;
 mod operator;
 mod reconcile;
 mod requests;
+mod said;
 mod session;
 mod story;
 mod summary;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use kubewright_description::Description;
-use kubewright_runtime::trace::TraceRecord;
+use kubewright_runtime::trace::{TraceEvent, TraceRecord};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -33,6 +35,7 @@ use operator::OperatorPage;
 use reconcile::Did;
 pub(crate) use requests::Asked;
 use requests::Requests;
+use said::Said;
 pub use session::OperatorState;
 use session::SessionState;
 pub use story::StoryLine;
@@ -63,6 +66,7 @@ pub struct Model {
     pub(crate) requests: Requests,
     warnings: Warnings,
     pub(crate) unreadable: Unreadable,
+    pub(crate) said: Said,
     story: Story,
 }
 
@@ -84,13 +88,21 @@ impl Model {
             requests: Requests::default(),
             warnings: Warnings::default(),
             unreadable: Unreadable::default(),
+            said: Said::default(),
             story: Story::default(),
         }
     }
 
     /// Takes a record of the operator's trace, which takes so many bytes.
     pub(crate) fn record(&mut self, record: TraceRecord, bytes: usize) {
+        let called = match &record.event {
+            TraceEvent::Called(call) => Some(call.clone()),
+            _ => None,
+        };
         let taken = self.timeline.take(record, bytes);
+        if let (Some(Taken::Called(..) | Taken::CalledOutside), Some(call)) = (taken, called) {
+            self.requests.traced(&call);
+        }
         let reconcile = |id| self.timeline.get(id);
         match taken {
             Some(Taken::Began(id)) => {
@@ -105,7 +117,7 @@ impl Model {
                     self.warnings.called(reconcile, call, at);
                 }
             }
-            None => {}
+            Some(Taken::CalledOutside) | None => {}
         }
     }
 
@@ -206,6 +218,11 @@ impl SharedModel {
     /// The operator asks the API server as this user, and describes itself so.
     pub fn rights(&self, user: String, description: Description) {
         self.write(|model| model.requests.operator(user, description));
+    }
+
+    /// The operator describes itself so. What it asks the API server for is known by its trace alone.
+    pub fn traced_rights(&self, description: Description) {
+        self.rights(asked::TRACED_OPERATOR.to_owned(), description);
     }
 
     /// The operator asks the API server as this user; which rights it needs is not known.

@@ -14,6 +14,7 @@ pub(crate) struct Cursor {
     requests: u64,
     warnings: u64,
     unreadable: u64,
+    said: u64,
     story: u64,
 }
 
@@ -56,6 +57,10 @@ impl Model {
         if self.unreadable.change > cursor.unreadable {
             cursor.unreadable = self.unreadable.change;
             news.insert("unreadable".to_owned(), json!(self.unreadable.by_kind));
+        }
+        if let Some((change, uids)) = self.said.since(cursor.said) {
+            cursor.said = change;
+            news.insert("said".to_owned(), json!(uids));
         }
         if let Some(story) = self.story.since(cursor.story) {
             cursor.story = story.change;

@@ -1,5 +1,6 @@
 //! One reconcile: what woke it, what it did, how it ended, and what that means in words.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,6 +11,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Standing;
+
+/// It is found by the names of so many objects that woke it.
+const MOST_ABOUT: usize = 10;
 
 /// Which reconcile of which life of the operator. Lives are counted from 1, as the reconciles of each are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -158,6 +162,15 @@ impl Reconcile {
         })
     }
 
+    /// The objects that woke it, by kind and key, so that it is found by their names.
+    fn about(&self) -> BTreeSet<String> {
+        let objects = self.woken_by.iter().filter_map(|woken| match &woken.cause {
+            Cause::Object(change) => Some(format!("{} {}", change.kind, change.key)),
+            _ => None,
+        });
+        objects.take(MOST_ABOUT).collect()
+    }
+
     /// What is suspicious about it.
     pub(crate) fn smells(&self) -> Vec<&'static str> {
         let mut found = Vec::new();
@@ -177,7 +190,7 @@ impl Reconcile {
             "id": self.id, "order": self.order, "controller": self.controller, "key": self.key,
             "at": self.began.as_millisecond(), "waited": self.waited.as_secs_f64(),
             "took": self.end.as_ref().map(|end| end.took.as_secs_f64()),
-            "outcome": outcome, "standing": standing, "why": self.why(), "smells": self.smells(),
+            "outcome": outcome, "standing": standing, "why": self.why(), "smells": self.smells(), "about": self.about(),
             "writes": self.calls().filter(|call| call.is_write()).count(),
             "changed": self.calls().filter(|call| call.is_write() && call.error.is_none() && !call.changed_nothing()).count(),
         })

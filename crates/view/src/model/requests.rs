@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use kubewright_description::Description;
-use kubewright_manifests::rules::check::{Origin, Request, check};
+use kubewright_manifests::rules::check::{Origin, Request, check, in_words};
+use kubewright_runtime::trace::ApiCall;
 use serde_json::{Value, json};
+
+use super::asked::{self, TRACED_OPERATOR};
 
 /// More different requests are counted together.
 const MOST: usize = 2000;
@@ -21,6 +24,8 @@ pub(crate) struct Requests {
     rights: Rights,
     /// Whether the operator asked for something else since then, or is another.
     is_unchecked: bool,
+    /// Whether they come from the API server's audit trail. If not, they are those of the operator's trace.
+    is_audited: bool,
     change: u64,
 }
 
@@ -36,6 +41,7 @@ pub(crate) struct RightsCheck {
 pub(crate) struct Rights {
     missing: Vec<String>,
     unused: Vec<String>,
+    used: Vec<String>,
 }
 
 impl RightsCheck {
@@ -47,6 +53,7 @@ impl RightsCheck {
         Rights {
             missing: report.denied.iter().map(ToString::to_string).collect(),
             unused: unused.map(ToString::to_string).collect(),
+            used: report.used.iter().map(in_words).collect(),
         }
     }
 }
@@ -88,12 +95,30 @@ impl Requests {
     }
 
     fn set(&mut self, user: String, description: Option<Description>) {
-        if self.operator.as_ref().is_none_or(|(known, _)| *known != user) {
+        if self.operator.as_ref().is_some_and(|(known, _)| *known != user) {
             self.of_operator.clear();
         }
         self.operator = Some((user, description.map(Arc::new)));
         self.is_unchecked = true;
         self.change += 1;
+    }
+
+    /// From now on they come from the API server's audit trail, which has those of everybody.
+    pub(crate) fn audited(&mut self) {
+        self.is_audited = true;
+    }
+
+    /// The operator recorded a request in its trace. The audit trail has it, too, where there is one.
+    pub(crate) fn traced(&mut self, call: &ApiCall) {
+        if self.is_audited {
+            return;
+        }
+        let description = self
+            .operator
+            .as_ref()
+            .and_then(|(_, description)| description.as_deref());
+        let asked = asked::by_operator(call, description);
+        self.take(asked);
     }
 
     pub(crate) fn take(&mut self, asked: Asked) {
@@ -109,7 +134,8 @@ impl Requests {
             "…".clone_into(&mut counted.what);
         }
         *self.counts.entry(counted).or_default() += 1;
-        if self.operator.as_ref().is_none_or(|(user, _)| *user != request.user) {
+        let operator = self.operator.as_ref().map_or(TRACED_OPERATOR, |(user, _)| user);
+        if operator != request.user {
             return;
         }
         // An apply or an update that created its object needs the right to create, too.
@@ -155,12 +181,13 @@ impl Requests {
             return None;
         }
         let requests: Vec<Value> = self.counts.iter().map(Counted::told).collect();
-        let mut part = json!({ "requests": requests });
+        let mut part = json!({ "requests": requests, "traced": !self.is_audited });
         if let Some((user, description)) = &self.operator {
             part["operator"] = user.as_str().into();
             if description.is_some() {
                 part["missing"] = json!(self.rights.missing);
                 part["unused"] = json!(self.rights.unused);
+                part["used"] = json!(self.rights.used);
             }
         }
         Some((self.change, part))
@@ -240,6 +267,7 @@ mod tests {
             told["unused"],
             json!(["never used: delete of deployments.apps; take it out of its `#[rbac(…)]` or `.rule(…)`"])
         );
+        assert_eq!(told["used"], json!(["create, patch of deployments.apps"]));
         assert_eq!(told["requests"].as_array().unwrap().len(), 3);
         assert!(requests.since(change).is_none());
         // The same again is no reason to compare again; something else is.
@@ -248,6 +276,39 @@ mod tests {
         assert!(requests.take_check().is_none());
         requests.take(asked("shop", "delete", "deployments", 200));
         assert!(requests.take_check().unwrap().rights().unused.is_empty());
+    }
+
+    fn call(verb: &str, target: &str, code: u16) -> ApiCall {
+        serde_json::from_value(json!({
+            "verb": verb, "target": target, "dryRun": false, "sent": null, "code": code, "error": null, "cached": null, "revision": null,
+            "changes": [], "took": 0.1,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn without_an_audit_trail_the_trace_says_what_the_operator_asked_for() {
+        let mut requests = Requests::default();
+        // Before it is known which rights it has.
+        requests.traced(&call("apply", "Deployment.apps shop/web", 201));
+        requests.operator(TRACED_OPERATOR.to_owned(), description());
+        requests.traced(&call("list", "DaemonSet.apps in namespace shop", 403));
+        let rights = requests.take_check().unwrap().rights();
+        requests.checked(rights);
+        let (_, told) = requests.since(0).unwrap();
+        assert_eq!(told["operator"], TRACED_OPERATOR);
+        assert_eq!(told["traced"], true);
+        assert_eq!(told["used"], json!(["create, patch of deployments.apps"]));
+        let missing = told["missing"][0].as_str().unwrap();
+        assert!(
+            missing.starts_with("once denied: list of daemonsets.apps (namespace shop)"),
+            "{missing}"
+        );
+        assert_eq!(told["unused"].as_array().unwrap().len(), 1);
+        // Where there is an audit trail, nothing is counted twice.
+        requests.audited();
+        requests.traced(&call("delete", "Deployment.apps shop/web", 200));
+        assert!(requests.take_check().is_none());
     }
 
     #[test]

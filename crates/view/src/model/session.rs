@@ -33,11 +33,13 @@ pub enum OperatorState {
         /// Whether one that was built before goes on.
         is_running: bool,
     },
-    /// It was built and cannot be started: what it needs was refused by the cluster.
+    /// It was built and cannot be started: what it needs cannot be read, or was refused by the cluster.
     #[serde(rename_all = "camelCase")]
     NotStarted {
         /// Why.
         why: String,
+        /// Whether one that was started before goes on.
+        is_running: bool,
     },
     /// It ended by itself.
     #[serde(rename_all = "camelCase")]

@@ -73,6 +73,8 @@ pub(crate) enum Taken {
     Began(ReconcileId),
     /// The last step of a reconcile is a request to the API server, at that time.
     Called(ReconcileId, Timestamp),
+    /// A request to the API server that belongs to no reconcile.
+    CalledOutside,
 }
 
 /// What a reader has to know to be up to date.
@@ -163,7 +165,7 @@ impl Timeline {
                     self.attribute(revision, id);
                 }
                 self.did(id, at, Did::Call(call), bytes);
-                taken = id.map(|id| Taken::Called(id, at));
+                taken = Some(id.map_or(Taken::CalledOutside, |id| Taken::Called(id, at)));
             }
             TraceEvent::Logged(logged) => self.did(id, at, Did::Log(logged), bytes),
             TraceEvent::Ended {

@@ -326,4 +326,57 @@ mod tests {
         }
         assert!(calm.since(0).is_none());
     }
+
+    fn call(revision: u64) -> ApiCall {
+        serde_json::from_value(json!({
+            "verb": "apply", "target": "Deployment.apps a/b", "dryRun": false, "sent": null, "code": 200, "error": null,
+            "cached": 7, "revision": revision, "changes": [], "took": 0.1,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn writes_that_change_nothing_are_told_when_they_come_again() {
+        let mut warnings = Warnings::default();
+        let at = Timestamp::UNIX_EPOCH;
+        for number in 0..IDLE_WRITES {
+            assert_eq!(told(&warnings), Vec::<String>::new());
+            warnings.called(&reconcile(2 * number, "web", 0), &call(7), at);
+            // One that changes something is none of them.
+            warnings.called(&reconcile(2 * number + 1, "web", 0), &call(8), at);
+        }
+        assert_eq!(
+            told(&warnings),
+            ["web sends apply Deployment.apps a/b without changing anything ×1"]
+        );
+        // Another controller that writes it once is not told of.
+        warnings.called(&reconcile(100, "shop", 0), &call(7), at);
+        assert_eq!(told(&warnings).len(), 1);
+        let (_, all) = warnings.since(0).unwrap();
+        assert_eq!(all[0].reconcile.unwrap().number, 2 * (IDLE_WRITES - 1));
+    }
+
+    #[test]
+    fn a_field_that_two_managers_fight_for_is_told_once_with_both() {
+        let summary =
+            Arc::new(Summary::of(&json!({ "kind": "Deployment", "metadata": { "name": "web", "uid": "u" } })).unwrap());
+        let object = |turn: i64| {
+            let manager = ["hpa", "shop"][usize::try_from(turn % 2).unwrap()];
+            json!({
+                "metadata": { "managedFields": [{ "manager": manager, "fieldsV1": {} }] }, "spec": { "replicas": turn % 2 },
+            })
+        };
+        let mut warnings = Warnings::default();
+        for turn in 0..8 {
+            let at = Timestamp::from_second(turn).unwrap();
+            warnings.changed(&summary, &object(turn), &object(turn + 1), at);
+        }
+        let (_, all) = warnings.since(0).unwrap();
+        let fight: Vec<&str> = all.iter().map(|warning| &*warning.what).collect();
+        assert_eq!(
+            fight,
+            ["spec.replicas of Deployment web goes back and forth between 0 and 1 (hpa, shop)"]
+        );
+        assert_eq!(all[0].uid.as_deref(), Some("u"));
+    }
 }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
+use super::events;
 use crate::model::{Seen, SharedModel};
 
 /// As many objects are asked for at once.
@@ -40,6 +41,7 @@ pub async fn follow_cluster(client: kube::Client, kinds: Vec<FollowedKind>, mode
             unlisted: kinds.len(),
             ..Shown::default()
         }));
+        let said = events::follow(client.clone(), &model);
         let mut tasks = JoinSet::new();
         for kind in kinds {
             let follower = Follower {
@@ -51,12 +53,11 @@ pub async fn follow_cluster(client: kube::Client, kinds: Vec<FollowedKind>, mode
             };
             tasks.spawn(follower.run());
         }
-        tasks.join_all().await;
+        tokio::join!(said, tasks.join_all());
     };
     tokio::select! {
         biased;
         () = stop.stopped() => {}
-        // Without kinds there is nothing to follow.
         () = follow => {}
     }
 }

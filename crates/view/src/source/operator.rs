@@ -23,6 +23,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
+use super::check_rights;
 use super::server_sent::{Events, ServerSent};
 use crate::model::SharedModel;
 
@@ -109,6 +110,7 @@ async fn look(operator: &dyn Connect, model: &SharedModel) -> Infallible {
         if let Ok(Ok(page)) = tokio::time::timeout(LOOK, state(operator)).await {
             model.write(|model| model.operator.take(page, Timestamp::now()));
         }
+        check_rights(model).await;
         tokio::time::sleep(LOOK).await;
     }
 }

@@ -6,7 +6,7 @@ use kubewright_apiserver::{ApiServer, AuditDecision, AuditEvent};
 use kubewright_manifests::rules::check::Request;
 use kubewright_runtime::stop::Stop;
 
-use super::is_left_out;
+use super::{check_rights, is_event, is_left_out};
 use crate::model::{Asked, Seen, SharedModel};
 
 /// Requests are counted so often: what they say of rights takes time to find out.
@@ -15,6 +15,7 @@ const COUNT: Duration = Duration::from_millis(500);
 /// Writes what changes in the cluster and what is asked of it from now on into the model, until the end is asked for. A model that was forked with the
 /// cluster has what was before.
 pub async fn follow_server(server: ApiServer, model: SharedModel, stop: Stop) {
+    model.write(|model| model.requests.audited());
     tokio::select! {
         biased;
         () = stop.stopped() => {}
@@ -33,7 +34,9 @@ async fn follow_objects(server: &ApiServer, model: &SharedModel) {
     });
     loop {
         let now = server.written_after(seen).await;
-        let changes = server.history(seen, |group, resource| !is_left_out(group, resource));
+        let changes = server.history(seen, |group, resource| {
+            is_event(group, resource) || !is_left_out(group, resource)
+        });
         // What is not shown has revisions, too.
         seen = changes.last().map_or(now, |change| now.max(change.revision));
         if changes.is_empty() {
@@ -41,6 +44,10 @@ async fn follow_objects(server: &ApiServer, model: &SharedModel) {
         }
         model.write(|model| {
             for change in changes {
+                if is_event(&change.group, &change.resource) {
+                    model.said.about(&change.object["involvedObject"]["uid"]);
+                    continue;
+                }
                 model.object(Seen {
                     revision: change.revision,
                     at: change.time,
@@ -59,17 +66,8 @@ async fn follow_requests(server: &ApiServer, model: &SharedModel) {
         server.audited_after(seen).await;
         let events = server.audit_after(seen).events();
         seen = events.last().map_or(seen, |event| event.number);
-        let to_check = model.write(|model| {
-            events.iter().map(asked).for_each(|asked| model.requests.take(asked));
-            model.requests.take_check()
-        });
-        if let Some(to_check) = to_check {
-            // Neither a page nor the objects wait for it.
-            let checked = tokio::task::spawn_blocking(move || to_check.rights()).await;
-            if let Ok(rights) = checked {
-                model.write(|model| model.requests.checked(rights));
-            }
-        }
+        model.write(|model| events.iter().map(asked).for_each(|asked| model.requests.take(asked)));
+        check_rights(model).await;
         tokio::time::sleep(COUNT).await;
     }
 }

@@ -130,6 +130,7 @@ impl SessionRow {
             "building" => format!("is built{beside}"),
             "running" => "runs".to_owned(),
             "buildFailed" => format!("does not build{beside}"),
+            "notStarted" if self.is_running => format!("is not started anew{beside}"),
             "notStarted" => "is not started".to_owned(),
             "ended" => format!("ended with {}", self.how),
             _ => String::new(),

@@ -81,7 +81,7 @@ enum RunEnd {
 enum Event {
     Asked(Received),
     Ended(ExitStatus),
-    /// These files changed, which was noticed then.
+    /// These files changed, and were saved then.
     Changed(Vec<PathBuf>, Instant),
 }
 
@@ -202,7 +202,7 @@ impl Session<'_> {
         let mut running: Option<Process> = None;
         let mut known: Option<BuildFingerprint> = None;
         let mut saved = Vec::new();
-        let mut turnaround = Turnaround::noticed(Instant::now());
+        let mut turnaround = Turnaround::saved(Instant::now());
         loop {
             self.tell(OperatorState::Building {
                 is_running: running.is_some(),
@@ -226,7 +226,7 @@ impl Session<'_> {
                                     self.tell(turnaround.running());
                                 }
                                 Started::First => self.tell(turnaround.running()),
-                                Started::Not(why) => self.tell(OperatorState::NotStarted { why }),
+                                Started::Not(why) => self.tell(OperatorState::NotStarted { why, is_running: false }),
                             }
                         }
                     }
@@ -259,8 +259,8 @@ impl Session<'_> {
                         // Without it there is nothing to compare with: any change starts it.
                         known = None;
                     }
-                    Event::Changed(paths, noticed) => {
-                        turnaround = Turnaround::noticed(noticed);
+                    Event::Changed(paths, saved_at) => {
+                        turnaround = Turnaround::saved(saved_at);
                         self.progress.note(format!("changed: {}", self.listed(&paths)));
                         saved = paths;
                         break;
@@ -296,9 +296,13 @@ impl Session<'_> {
             step.done();
         }
         *running = None;
-        match self.install(&built.bundle).await {
-            Ok(()) => {}
-            // The next change may correct what the cluster refuses.
+        let started = match self.install(&built.bundle).await {
+            Ok(()) => self.start(built).await,
+            Err(error) => Err(error),
+        };
+        let process = match started {
+            Ok(process) => process,
+            // The next change may correct what the cluster refuses, or what keeps the operator from being started.
             Err(error) => {
                 let why = kubewright_cluster::with_sources(&*error);
                 self.progress.warn(&why);
@@ -307,8 +311,7 @@ impl Session<'_> {
                 *known = None;
                 return Ok(Started::Not(why));
             }
-        }
-        let process = self.start(built).await?;
+        };
         *running = Some(process);
         *known = Some(now);
         Ok(if is_restart { Started::Anew } else { Started::First })
@@ -345,7 +348,7 @@ impl Session<'_> {
             biased;
             asked = self.signals.more_than(0) => Event::Asked(asked),
             status = ended(running) => Event::Ended(status?),
-            (paths, noticed) = changes.next() => Event::Changed(paths, noticed),
+            (paths, saved_at) = changes.next() => Event::Changed(paths, saved_at),
         })
     }
 
@@ -456,7 +459,7 @@ fn compiler_errors(error: &(dyn Error + 'static)) -> Option<String> {
 }
 
 /// How an operator ended; one that is not there does not.
-async fn ended(running: Option<&mut Process>) -> std::io::Result<ExitStatus> {
+pub(super) async fn ended(running: Option<&mut Process>) -> std::io::Result<ExitStatus> {
     match running {
         Some(process) => process.ended().await,
         None => std::future::pending().await,

@@ -34,6 +34,7 @@ impl Session<'_> {
                 }
                 (Some(_), None) => {}
                 (None, _) => {
+                    view.model().traced_rights((*built.description).clone());
                     view.follow_cluster(self.place.cluster.client(), OperatorKinds::of(&built.description));
                 }
             }

@@ -286,11 +286,18 @@ impl Running {
         assert!(sent.success());
     }
 
-    /// How it ended, and the rest of what it said.
+    /// How it ended, and the rest of what it said. Nothing that it started may be left: it would hold the other end of the pipes.
+    #[track_caller]
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
-        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
-            self.said.push_str(&line);
-            self.said.push('\n');
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    self.said.push_str(&line);
+                    self.said.push('\n');
+                }
+                Err(RecvTimeoutError::Timeout) => panic!("something is left of it, which said:\n{}", self.said),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
         }
         (self.child.wait().unwrap(), std::mem::take(&mut self.said))
     }

@@ -57,8 +57,13 @@ export function section(title, items) {
 
 /** The answer of an address of this page as JSON; null if there is none. */
 export async function ask(path, parameters) {
-  const answer = await fetch(`${path}?${new URLSearchParams(parameters)}`);
-  return answer.ok ? answer.json() : null;
+  try {
+    const answer = await fetch(`${path}?${new URLSearchParams(parameters)}`);
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    // The command is gone, which the head of the page says.
+    return null;
+  }
 }
 
 /** Sends something to an address of this page: whether it was done, and what was said. */

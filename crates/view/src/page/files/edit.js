@@ -6,10 +6,10 @@ import { element, send } from "/dom.js";
 const LINE = 18;
 const PADDING = 8;
 
-/** An editor of a text; `done` is called when it was applied or given up. */
-export function editor(base, done) {
+/** An editor of an object, or of a text that becomes one: then `base` is null. `done` is called with the answer when it was applied, or given up. */
+export function editor(base, text, done) {
   const area = element("textarea", "yaml");
-  area.value = base;
+  area.value = text;
   area.spellcheck = false;
   area.setAttribute("aria-label", "YAML of the object");
   const fit = () => { area.rows = area.value.split("\n").length + 1; };
@@ -22,7 +22,7 @@ export function editor(base, done) {
     said.replaceChildren();
     notes.replaceChildren();
     const { ok, body } = await send("/api/apply", { base, edited: area.value });
-    if (ok) done();
+    if (ok) done(body);
     else refuse(body);
   };
   const refuse = (refusal) => {
@@ -50,7 +50,7 @@ export function editor(base, done) {
   };
   const form = element("form", "editor",
     element("div", "commands",
-      element("p", "buttons", submit("Apply"), button("Cancel", done), element("span", "faint", " Ctrl-Enter applies, Escape gives up")), said),
+      element("p", "buttons", submit("Apply"), button("Cancel", () => done()), element("span", "faint", " Ctrl-Enter applies, Escape gives up")), said),
     element("div", "typed", area, notes));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -62,7 +62,11 @@ export function editor(base, done) {
     // What is typed here is no key of the page.
     event.stopPropagation();
   });
-  return { form, focus: () => area.focus({ preventScroll: true }) };
+  const focus = (at = null) => {
+    area.focus({ preventScroll: true });
+    if (at !== null) area.setSelectionRange(at, at);
+  };
+  return { form, focus };
 }
 
 function select(area, line) {

@@ -19,14 +19,17 @@ export class List {
     this.room = element("div", "room");
     place.replaceChildren(this.room);
     place.addEventListener("scroll", () => this.look(), { passive: true });
-    new ResizeObserver(() => this.look()).observe(place);
+    new ResizeObserver(() => this.resized()).observe(place);
   }
 
-  /** Shows items: `{ id, className, cells() }`, where cells are made only for rows that are drawn. */
+  /** Shows items: `{ id, className, cells() }`, where cells are made only for rows that are drawn. A chosen row that could be seen still can, however many
+   * come above it. */
   show(items, chosen) {
+    const wasSeen = chosen !== null && chosen === this.chosen && this.isSeen();
     this.items = items;
     this.chosen = chosen;
     this.draw();
+    if (wasSeen && !this.isSeen()) this.reveal(chosen);
   }
 
   /** Shows one line instead of items. */
@@ -34,11 +37,24 @@ export class List {
     this.show([{ id: null, className: className ?? "faint", cells: () => [element("span", "name", text)] }], null);
   }
 
-  /** It was scrolled, or has another size. */
+  /** It was scrolled. */
   look() {
     this.top = this.place.scrollTop;
     this.visible = this.place.clientHeight;
     this.draw();
+  }
+
+  /** It has another size, as when something above it takes more room. */
+  resized() {
+    const wasSeen = this.isSeen();
+    this.look();
+    if (wasSeen) this.reveal(this.chosen);
+  }
+
+  /** Whether the chosen row can be seen. */
+  isSeen() {
+    const top = this.items.findIndex((item) => item.id === this.chosen) * this.height;
+    return top >= this.top && top + this.height <= this.top + this.visible;
   }
 
   draw() {
@@ -56,6 +72,8 @@ export class List {
     row.style.height = `${this.height}px`;
     if (item.id === null) return row;
     row.type = "button";
+    // The list is one stop on the way by Tab; j and k choose in it.
+    row.tabIndex = -1;
     row.dataset.id = item.id;
     if (item.id === this.chosen) row.setAttribute("aria-current", "true");
     row.addEventListener("click", () => this.choose(item.id));
@@ -69,14 +87,15 @@ export class List {
     return next?.id ?? null;
   }
 
-  /** Scrolls so far that a row can be seen. */
+  /** Scrolls so far that a row can be seen. Whether there is one. */
   reveal(id) {
     const index = this.items.findIndex((item) => item.id === id);
-    if (index < 0) return;
+    if (index < 0) return false;
     const top = index * this.height;
     if (top < this.place.scrollTop) this.place.scrollTop = top;
     const below = top + this.height - this.place.clientHeight;
     if (below > this.place.scrollTop) this.place.scrollTop = below;
     this.look();
+    return true;
   }
 }

@@ -32,6 +32,8 @@ const travel = new Travel(at("travel"), () => {
 let view = "reconciles";
 let isDrawing = false;
 let shownDetail = null;
+/** The row that a link leads to, until it was there to be scrolled to. */
+let sought = null;
 
 /** Draws soon: however much happens, once for each frame. */
 function redraw() {
@@ -53,6 +55,7 @@ function draw() {
   at("trouble").replaceChildren(...session.trouble());
   at("state").replaceChildren(element("span", session.standing, session.words()));
   at("travel").hidden = view !== "objects";
+  at("new").hidden = view !== "objects" || !about.writes;
   for (const name of Object.keys(views)) {
     if (name === view) at(`to-${name}`).setAttribute("aria-current", "page");
     else at(`to-${name}`).removeAttribute("aria-current");
@@ -60,10 +63,14 @@ function draw() {
   const warnings = views.warnings.current;
   at("to-warnings").textContent = warnings ? `Warnings (${warnings})` : "Warnings";
   at("to-warnings").classList.toggle("bad", warnings > 0);
+  // Last: what is above the list says how high it is.
+  const isComing = view === "objects" && travel.isLoading;
+  if (sought !== null && !isComing && list.reveal(sought)) sought = null;
 }
 
 function choose(id) {
   chosen[view] = id;
+  sought = null;
   address();
   draw();
   list.reveal(id);
@@ -73,7 +80,8 @@ function choose(id) {
 function address() {
   const id = chosen[view] ? `/${encodeURIComponent(chosen[view])}` : "";
   const moment = view === "objects" && travel.revision !== null ? `${id ? "" : "/"}/at/${travel.revision}` : "";
-  history.replaceState(null, "", `#${view}${id}${moment}`);
+  const typed = at("filter").value.trim();
+  history.replaceState(null, "", `#${view}${id}${moment}${typed ? `?${new URLSearchParams({ q: typed })}` : ""}`);
 }
 
 function move(by) {
@@ -87,19 +95,21 @@ function jump() {
   if (first?.id) choose(first.id);
 }
 
-/** Where the fragment leads: `#objects`, `#reconciles/12`, `#objects/UID/at/120`. */
+/** Where the fragment leads: `#objects`, `#reconciles/12`, `#objects/UID/at/120`, `#reconciles?q=what+was+typed`. */
 function follow() {
-  const [name, id, word, revision] = location.hash.slice(1).split("/");
+  const [path, query] = location.hash.slice(1).split("?");
+  const [name, id, word, revision] = path.split("/");
   if (!(name in views)) return;
+  const typed = new URLSearchParams(query).get("q");
   const isOpened = view !== name || name === "explore";
   // What was typed for one view would hide what a link leads to in another.
-  if (view !== name) at("filter").value = "";
+  if (view !== name || typed !== null) at("filter").value = typed ?? "";
   view = name;
   if (id) chosen[view] = decodeURIComponent(id);
   if (isOpened) views[view].open?.(redraw);
-  if (view === "objects") travel.go(word === "at" && revision ? Number(revision) : null);
+  sought = chosen[view] ?? null;
+  if (view === "objects") travel.go(word === "at" && /^\d+$/.test(revision) ? Number(revision) : null);
   draw();
-  list.reveal(chosen[view]);
 }
 
 /** The next or previous change of the chosen object, or of all. */
@@ -120,6 +130,7 @@ function escape() {
   if (view === "objects" && travel.revision !== null) travel.go(null);
   else if (at("filter").value) {
     at("filter").value = "";
+    address();
     redraw();
   } else at("list").focus();
 }
@@ -127,6 +138,13 @@ function escape() {
 /** Presses the button of something that can be done with what is shown. */
 function act(name) {
   at("detail").querySelector(`button[data-act="${name}"]`)?.click();
+}
+
+/** Opens an editor for a new object, in the present. */
+function create() {
+  if (at("new").hidden) return;
+  travel.go(null);
+  views.objects.create(chosen.objects, choose, redraw);
 }
 
 const KEYS = {
@@ -137,6 +155,7 @@ const KEYS = {
   "]": () => change(1),
   e: () => act("edit"),
   l: () => act("log"),
+  n: create,
   r: () => { location.hash = "#reconciles"; },
   o: () => { location.hash = "#objects"; },
   p: () => { location.hash = "#operator"; },
@@ -151,7 +170,10 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target === at("filter")) {
-    if (event.key === "Escape") at("filter").value = "";
+    if (event.key === "Escape") {
+      at("filter").value = "";
+      address();
+    }
     if (event.key === "Escape" || event.key === "Enter") {
       at("list").focus();
       draw();
@@ -164,7 +186,11 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   KEYS[event.key]();
 });
-at("filter").addEventListener("input", redraw);
+at("filter").addEventListener("input", () => {
+  address();
+  redraw();
+});
+at("new").addEventListener("click", create);
 window.addEventListener("hashchange", follow);
 
 async function login() {
@@ -187,7 +213,7 @@ async function introduce() {
 }
 
 /** News that only one view shows: another is not drawn anew for them. */
-const SHOWN_BY = { operator: "operator", requests: "requests" };
+const SHOWN_BY = { operator: "operator", requests: "requests", said: "objects" };
 
 function listen() {
   const news = new EventSource("/api/news");
@@ -200,6 +226,7 @@ function listen() {
     if (told.reconciles) views.reconciles.take(told.reconciles);
     if (told.reconciles) views.webhooks.take(told.reconciles);
     if (told.reconciles) views.objects.shown.reconciled();
+    if (told.said) views.objects.shown.said(told.said, redraw);
     if (told.operator) views.operator.take(told.operator);
     if (told.requests) views.requests.take(told.requests);
     if (told.warnings) views.warnings.take(told.warnings);

@@ -41,6 +41,7 @@ export class ObjectDetail {
   parts(summary, whole, events, revision, redraw) {
     const isNow = revision === null && !whole.isDeletion;
     return [
+      element("p", "", link(`#reconciles?${new URLSearchParams({ q: place(summary) })}`, "Its reconciles")),
       isNow ? this.buttons(summary, whole, redraw) : null,
       this.asked?.form ?? null,
       whole.isDeletion ? element("p", "bad", `It was deleted @${whole.object.revision}.`) : null,
@@ -71,7 +72,7 @@ export class ObjectDetail {
 
   edit(redraw) {
     const base = (this.revealed ?? this.loaded.whole).yaml;
-    this.ask({ ...editor(base, () => this.done(redraw)), isEditor: true }, redraw);
+    this.ask({ ...editor(base, base, () => this.done(redraw)), isEditor: true }, redraw);
   }
 
   scale({ uid }, replicas, redraw) {
@@ -120,6 +121,16 @@ export class ObjectDetail {
   reconciled() {
     const whole = this.loaded?.whole;
     if (whole && Date.now() - whole.object.at < SOON) this.loaded.stamp = "";
+  }
+
+  /** Something was said about objects: of the one that is shown, it is read at once. */
+  async said(uids, redraw) {
+    const { uid, isPast } = this.loaded ?? {};
+    if (isPast !== false || !uids.includes(uid)) return;
+    const told = await ask("/api/events", { uid });
+    if (this.loaded.uid !== uid || this.loaded.isPast) return;
+    this.loaded.events = told?.events ?? null;
+    redraw();
   }
 
   /** Gives up what is asked, and closes what is open. Whether there was something. */
@@ -178,7 +189,7 @@ export class ObjectDetail {
 
   async load(uid, revision, stamp, redraw) {
     const before = this.loaded?.uid === uid ? this.loaded : null;
-    this.loaded = { uid, stamp, whole: before?.whole ?? null, events: before?.events ?? null };
+    this.loaded = { uid, stamp, isPast: revision !== null, whole: before?.whole ?? null, events: before?.events ?? null };
     const [whole, told] = await Promise.all([
       ask("/api/object", revision === null ? { uid } : { uid, revision }),
       revision === null ? ask("/api/events", { uid }) : null,

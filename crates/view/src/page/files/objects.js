@@ -1,26 +1,34 @@
 // The objects of the cluster as a tree of owners, with how each stands, now or at a moment of the past.
 
 import { cut, element } from "/dom.js";
+import { editor } from "/edit.js";
 import { ObjectDetail, label, place } from "/object.js";
 
 export class Objects {
   constructor(about) {
     this.byUid = new Map();
+    this.isKnown = false;
     /** The tree is made anew when an object comes or goes, or has another owner; not when one changes otherwise. */
     this.tree = null;
     this.order = [];
     this.past = null;
     this.unreadable = {};
     this.shown = new ObjectDetail(about);
+    /** The editor of an object that is to be created, and beside which chosen object it was opened. */
+    this.creating = null;
+    /** The uid of one that was created and of which no news have come yet. */
+    this.expected = null;
   }
 
   take({ anew, changed, deleted }) {
+    this.isKnown = true;
     if (anew) this.byUid.clear();
     for (const object of changed) {
       const known = this.byUid.get(object.uid);
       if (!known || known.owners.join() !== object.owners.join()) this.tree = null;
       named(object, known);
       this.byUid.set(object.uid, object);
+      if (object.uid === this.expected) this.expected = null;
     }
     for (const uid of deleted) this.byUid.delete(uid);
     if (anew || deleted.length) this.tree = null;
@@ -94,10 +102,28 @@ export class Objects {
     return objects;
   }
 
+  /** Opens an editor for an object, of the kind of the one that is chosen. `created` is called with its uid. */
+  create(uid, created, redraw) {
+    const { apiVersion, kind, namespace } = this.current.get(uid) ?? { apiVersion: "v1", kind: "ConfigMap", namespace: "default" };
+    const place = namespace ? `  namespace: ${namespace}\n` : "";
+    const skeleton = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata:\n  name: `;
+    const opened = editor(null, `${skeleton}\n${place}`, (made) => {
+      this.creating = null;
+      if (!made) return redraw();
+      this.expected = this.byUid.has(made.uid) ? null : made.uid;
+      created(made.uid);
+    });
+    this.creating = { uid, elements: [element("h2", "", "New object"), opened.form] };
+    redraw();
+    requestAnimationFrame(() => opened.focus(skeleton.length));
+  }
+
   detail(uid, redraw) {
+    if (this.creating && this.creating.uid === uid) return this.creating.elements;
+    this.creating = null;
     const object = this.current.get(uid) ?? (uid && this.past === null ? this.shown.loaded?.whole?.object : null);
     if (!object || (object.uid !== uid)) {
-      const words = this.past ? "It was not there." : "It is gone.";
+      const words = !this.isKnown || uid === this.expected ? "It is read." : this.past ? "It was not there." : "It is gone.";
       return [element("p", "faint", uid ? words : "Choose an object."), ...this.troubles()];
     }
     if (!this.current.has(uid)) return [element("p", "bad", "It is gone; the slider leads to what it was."), ...this.shown.elements(object, null, redraw)];
@@ -110,6 +136,11 @@ export class Objects {
   }
 
   escape(redraw) {
+    if (this.creating) {
+      this.creating = null;
+      redraw();
+      return true;
+    }
     return this.shown.escape(redraw);
   }
 }

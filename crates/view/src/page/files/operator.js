@@ -15,7 +15,9 @@ export class Operator {
   take({ page, samples, unreachable }) {
     this.page = page;
     this.unreachable = unreachable;
-    this.samples = [...this.samples, ...samples].slice(-MOST_SAMPLES);
+    // After a connection that broke they are all told again.
+    const last = this.samples.at(-1)?.at ?? -Infinity;
+    this.samples = [...this.samples, ...samples.filter(({ at }) => at > last)].slice(-MOST_SAMPLES);
   }
 
   rows(filter) {

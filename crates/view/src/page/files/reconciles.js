@@ -6,12 +6,14 @@ export class Reconciles {
   constructor() {
     this.byOrder = new Map();
     this.byId = new Map();
+    this.isKnown = false;
     this.missed = 0;
     this.loaded = null;
     this.drawn = null;
   }
 
   take({ changed, oldest, missed }) {
+    this.isKnown = true;
     this.missed = missed;
     for (const one of changed) {
       this.byOrder.set(one.order, one);
@@ -25,7 +27,7 @@ export class Reconciles {
   }
 
   rows(filter) {
-    const all = [...this.byOrder.values()].filter((one) => `${one.controller} ${one.key}`.toLowerCase().includes(filter)).reverse();
+    const all = [...this.byOrder.values()].filter((one) => `${one.controller} ${one.key} ${one.about.join(" ")}`.toLowerCase().includes(filter)).reverse();
     return all.map((one) => ({
       id: one.id,
       cells: () => [
@@ -38,7 +40,7 @@ export class Reconciles {
 
   detail(id, redraw) {
     const one = this.byId.get(id);
-    if (!one) return [element("p", "faint", id ? "It is not kept any more." : "Choose a reconcile.")];
+    if (!one) return [element("p", "faint", id ? this.isKnown ? "It is not kept any more." : "It is read." : "Choose a reconcile.")];
     const stamp = `${one.id} ${one.outcome} ${one.took}`;
     if (this.loaded?.stamp !== stamp) this.load(id, stamp, redraw);
     const whole = this.loaded?.id === id ? this.loaded.whole : null;

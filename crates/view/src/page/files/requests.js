@@ -32,15 +32,18 @@ export class Requests {
 
   /** What the operator may do, and does not; what it may not, and tried. */
   rights() {
-    const { operator, missing, unused } = this.told;
-    if (!operator) return [element("p", "faint", "Requests are counted for the cluster in this process.")];
+    const { operator, missing, unused, used, traced } = this.told;
+    const source = traced ? element("p", "faint", "As its trace has them: what its caches list and watch is not among them.") : null;
+    if (!operator) return [element("p", "faint", this.told.requests.length ? "Which rights the operator has is not known." : "Nothing was asked for yet."), source].filter(Boolean);
     if (!missing) return [element("h2", "", "The operator's requests"), element("p", "faint", `It is ${operator}. Type its name to see only them.`)];
     return [
       element("h2", "", "The operator's rights"),
       element("p", "faint", operator),
+      source,
+      missing.length + unused.length === 0 ? element("p", "good", "It has the rights it used, and was refused nothing.") : null,
       section("Missing", missing.map((text) => element("li", "bad", text))),
       section("Never used so far", unused.map((text) => element("li", "", text.replace(/^never used: /, "")))),
-      missing.length + unused.length === 0 ? element("p", "good", "It has the rights it used, and was refused nothing.") : null,
+      section("Used", used.map((text) => element("li", "", text))),
     ].filter(Boolean);
   }
 }

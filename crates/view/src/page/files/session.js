@@ -18,7 +18,7 @@ export class Session {
       case "building": return isRunning ? "building; the one before goes on" : "building";
       case "running": return `runs since ${clock(since).slice(0, 8)}${compiler ? `: cargo ${duration(compiler)}, the rest ${duration(rest)}` : ""}`;
       case "buildFailed": return isRunning ? "does not build; the one before goes on" : "does not build";
-      case "notStarted": return "not started";
+      case "notStarted": return isRunning ? "is not started anew; the one before goes on" : "is not started";
       case "ended": return `ended with ${how}`;
       default: return "";
     }

@@ -9,7 +9,9 @@ export class Travel {
     this.changed = changed;
     this.revision = null;
     this.objects = null;
-    this.range = { oldest: 0, newest: 0 };
+    /** The revisions that can be looked at; null until they are told. */
+    this.range = null;
+    this.isAsking = false;
     this.forks = false;
     this.slider = element("input");
     Object.assign(this.slider, { type: "range", step: 1, id: "revision" });
@@ -28,45 +30,70 @@ export class Travel {
   }
 
   take({ oldest, newest }) {
+    const isFirst = this.range === null;
     this.range = { oldest, newest };
+    // A link may have led to a moment before it was known which there are.
+    if (isFirst && this.revision !== null) {
+      this.revision = this.within(this.revision);
+      this.load();
+    }
     this.draw();
   }
 
   /** Looks at a revision, or at the present. */
-  async go(revision) {
-    const wanted = revision === null ? null : Math.min(Math.max(revision, this.range.oldest), this.range.newest);
+  go(revision) {
+    const wanted = revision === null || this.range === null ? revision : this.within(revision);
     if (wanted === this.revision) return;
     this.revision = wanted;
     this.objects = null;
     this.draw();
-    if (wanted !== null) {
+    if (wanted === null) this.changed();
+    else if (this.range !== null) this.load();
+  }
+
+  within(revision) {
+    return Math.min(Math.max(revision, this.range.oldest), this.range.newest);
+  }
+
+  /** Whether a moment is wanted of which the objects are not there yet. */
+  get isLoading() {
+    return this.revision !== null && this.objects === null;
+  }
+
+  /** Asks for what is wanted. While the slider is drawn only the last place counts: one request is on its way at a time. */
+  async load() {
+    if (this.isAsking) return;
+    this.isAsking = true;
+    while (this.isLoading) {
+      const wanted = this.revision;
       const tree = await ask("/api/tree", { revision: wanted });
-      // Another one may be looked at by now.
-      if (this.revision !== wanted) return;
-      this.objects = tree?.objects ?? [];
+      if (this.revision === wanted) this.objects = tree?.objects ?? [];
     }
+    this.isAsking = false;
     // Now it is known when that was.
     this.draw();
-    this.changed();
+    if (this.revision !== null) this.changed();
   }
 
   step(by) {
-    this.go((this.revision ?? this.range.newest) + by);
+    if (this.range !== null) this.go((this.revision ?? this.range.newest) + by);
   }
 
   draw() {
-    this.slider.min = this.range.oldest;
-    this.slider.max = this.range.newest;
-    this.slider.value = this.revision ?? this.range.newest;
+    const { oldest, newest } = this.range ?? { oldest: 0, newest: 0 };
+    this.slider.min = oldest;
+    this.slider.max = newest;
+    this.slider.value = this.revision ?? newest;
     this.live.setAttribute("aria-pressed", String(this.revision === null));
     this.fork.hidden = !this.forks;
     const times = this.objects?.map((object) => object.at) ?? [];
     const at = times.length ? ` · ${clock(Math.max(...times)).slice(0, 8)}` : "";
-    this.words.textContent = this.revision === null ? `now, @${this.range.newest}` : `as it was @${this.revision}${at}`;
+    this.words.textContent = this.revision === null ? `now, @${newest}` : `as it was @${this.revision}${at}`;
     this.place.classList.toggle("past", this.revision !== null);
   }
 
   async forkHere() {
+    if (this.range === null) return;
     const revision = this.revision ?? this.range.newest;
     this.forked.replaceChildren("starting…");
     const { ok, body } = await send("/api/fork", { revision });
