@@ -157,6 +157,37 @@ impl Env {
         self
     }
 
+    /// The same for objects of a type: `Object` and `Object.<field>…` have the fields that it has, of any value. What is within its
+    /// `metadata`, within maps and within values of any type stays open.
+    pub fn with_mutation_of(mut self, object: &Type) -> Self {
+        self = self.with_mutation();
+        self.declare_built(OBJECT.to_owned(), object);
+        self
+    }
+
+    fn declare_built(&mut self, name: String, ty: &Type) {
+        match ty {
+            Type::List(elements) => self.declare_built(name, elements),
+            Type::Object(object) => {
+                let Some(fields) = &object.fields else { return };
+                let is_root = name == OBJECT;
+                for (field, ty) in fields {
+                    if !(is_root && field == "metadata") {
+                        self.declare_built(format!("{name}.{field}"), ty);
+                    }
+                }
+                let own = fields.keys().cloned();
+                let of_root = is_root.then(|| "metadata".to_owned());
+                let built = ObjectType {
+                    name: name.clone(),
+                    fields: Some(own.chain(of_root).map(|field| (field, Type::Dyn)).collect()),
+                };
+                self.objects.insert(name, Arc::new(built));
+            }
+            _ => {}
+        }
+    }
+
     /// Declares `authorizer`, which admission policies ask what the user may do, and `authorizer.requestResource`.
     /// Rules of a CRD have neither.
     pub fn with_authorizer(self) -> Self {

@@ -167,7 +167,7 @@ pub struct TypeMistake {
 }
 
 /// Checks more than [`check_types`] does, and more than a cluster says: conditions, variables and audit annotations too, of policies that
-/// validate and of those that mutate. What mutations are built of is left to the server.
+/// validate and of those that mutate, and what mutations build: that they set fields which the kind has.
 ///
 /// ```
 /// use kubewright_admission::GroupVersionKind;
@@ -210,8 +210,30 @@ pub fn type_mistakes(policy: &Value, kinds: &[(GroupVersionKind, Type)], params:
                 }
             }
         }
+        mistakes.extend(mutation_mistakes(policy, &typed.with_mutation_of(object), kind));
     }
     mistakes
+}
+
+/// Checks what mutations read and build.
+fn mutation_mistakes(policy: &Value, env: &Env, kind: &GroupVersionKind) -> Vec<TypeMistake> {
+    let mutations = list(policy, "/spec/mutations").iter().enumerate();
+    let expressions = mutations.flat_map(|(index, mutation)| {
+        ["applyConfiguration", "jsonPatch"].into_iter().filter_map(move |form| {
+            let text = mutation.get(form)?.get("expression")?.as_str()?;
+            Some((format!("spec.mutations[{index}].{form}.expression"), text))
+        })
+    });
+    expressions
+        .filter_map(|(field, text)| {
+            let error = env.check(text).err()?;
+            Some(TypeMistake {
+                field,
+                kind: kind.clone(),
+                message: error.to_string(),
+            })
+        })
+        .collect()
 }
 
 /// Declares variables with the types that they have; one that is mistaken is of any.
@@ -308,6 +330,49 @@ mod tests {
             (mistakes[0].kind.kind.as_str(), mistakes[4].kind.kind.as_str()),
             ("Foo", "Bar")
         );
+    }
+
+    #[test]
+    fn a_mutation_reads_and_sets_only_fields_that_the_kind_has() {
+        let schema = json!({"type": "object", "properties": {
+            "spec": {"type": "object", "properties": {
+                "replicas": {"type": "integer"},
+                "ports": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
+                "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+            }},
+        }});
+        let ty = Decl::from_schema(&schema, true).cel_type("Foo1").unwrap();
+        let kinds = [(GroupVersionKind::new("example.com", "v1", "Foo"), ty)];
+        let mistake = |form: &str, expression: &str| {
+            let policy = json!({"spec": {"mutations": [{form: {"expression": expression}}]}});
+            let mistakes = type_mistakes(&policy, &kinds, None);
+            mistakes
+                .into_iter()
+                .next()
+                .map(|mistake| (mistake.field, mistake.message))
+        };
+        let field = "spec.mutations[0].applyConfiguration.expression";
+        for (expression, undefined) in [
+            ("Object{spec: Object.spec{replicas: object.spec.replicaz}}", "replicaz"),
+            ("Object{spec: Object.spec{replicaz: 1}}", "replicaz"),
+            ("Object{spek: Object.spec{replicas: 1}}", "spek"),
+            ("Object{spec: Object.spec{ports: [Object.spec.ports{nam: 'a'}]}}", "nam"),
+        ] {
+            let (found, message) = mistake("applyConfiguration", expression).unwrap();
+            assert_eq!(found, field);
+            assert!(message.contains(&format!("undefined field '{undefined}'")), "{message}");
+        }
+        let patch = "[JSONPatch{op: 'add', path: '/spec', value: Object.spec{replicaz: 1}}]";
+        let (found, message) = mistake("jsonPatch", patch).unwrap();
+        assert_eq!(found, "spec.mutations[0].jsonPatch.expression");
+        assert!(message.contains("undefined field 'replicaz'"), "{message}");
+        for expression in [
+            "Object{metadata: Object.metadata{labels: Object.metadata.labels{anything: 'a'}}}",
+            "Object{spec: Object.spec{labels: Object.spec.labels{anything: 'a'}, replicas: object.spec.replicas + 1}}",
+            "Object{spec: Object.spec{ports: object.spec.ports.map(p, Object.spec.ports{name: p.name})}}",
+        ] {
+            assert_eq!(mistake("applyConfiguration", expression), None);
+        }
     }
 
     #[test]

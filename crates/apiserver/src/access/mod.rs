@@ -10,6 +10,7 @@ pub(crate) mod front_proxy;
 mod guard;
 mod impersonate;
 mod node;
+mod params;
 mod questions;
 mod signers;
 pub(crate) mod tokens;
@@ -30,6 +31,7 @@ use rustls::pki_types::CertificateDer;
 use serde_json::Value;
 
 pub(crate) use guard::{check_create_by_update, check_create_of_connection, check_escalation};
+pub(crate) use params::check_params;
 pub(crate) use questions::Questions;
 pub(crate) use signers::check_signer;
 pub use webhook::{AuthorizationWebhook, KubeconfigError};

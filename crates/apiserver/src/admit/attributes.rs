@@ -49,7 +49,7 @@ pub(crate) struct Attributes<'a> {
 }
 
 /// A kind that exists as the body of a subresource only.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BodyKind {
     pub(crate) group: &'static str,
     pub(crate) kind: &'static str,

@@ -3,13 +3,14 @@
 //! Off unless [`Options::service_account_admission`](crate::Options::service_account_admission) says otherwise, since it
 //! needs the accounts that a controller makes.
 
+use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::references::refers_to_secrets;
 use super::{AdmissionPlugin, Attributes, Operation, Plugin};
 use crate::object;
 use crate::registry::{BuiltInId, Subresource};
-use crate::wire::status::Result;
+use crate::wire::status::{Result, Status};
 
 pub(super) struct ServiceAccount;
 
@@ -110,6 +111,8 @@ fn check(attributes: &Attributes<'_>, pod: &Value) -> Result<()> {
         return Ok(());
     }
     match unmountable(spec, name, &account, ephemeral) {
+        // Upstream forgets to say that it forbids it.
+        Some(why) if ephemeral => Err(Status::new(StatusCode::INTERNAL_SERVER_ERROR, "", why)),
         Some(why) => Err(attributes.forbidden(&why)),
         None => Ok(()),
     }

@@ -343,6 +343,13 @@ impl Version {
         self.convert_pruned(stored, &self.kind.api_version(at), cache).map(Some)
     }
 
+    /// Takes out what admission added beyond the schema: by this version's if it is as that of storage, else when the object is converted.
+    pub(crate) fn prune_admitted(&self, object: &mut Value) {
+        if self.kind.storage().is_none_or(|at| self.is_alike(at)) {
+            self.schema().convert(object);
+        }
+    }
+
     /// An object as it would come back from storage in this version: with the defaults of the storage version.
     pub(crate) fn stored_and_back(&self, object: Value, cache: &ConversionCache) -> Result<Value, Unfinished> {
         let Some(at) = self.kind.storage() else {

@@ -15,6 +15,7 @@ use kubewright_admission::policy::{MutatingPolicy, ValidatingPolicy};
 use kubewright_store::Store;
 
 pub(crate) use mutate::{PolicyReinvocation, may_mutate, mutate};
+pub(crate) use params::resource as param_resource;
 pub(crate) use validate::validate;
 
 use crate::admit::Attributes;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use kubewright_admission::policy::{Binding, Change, MatchedVersion, MutatingPolicy};
-use kubewright_admission::{FailurePolicy, Operation, patch};
+use kubewright_admission::{FailurePolicy, GroupVersionKind, Operation, patch};
 use kubewright_merge as merge;
 use serde_json::{Map, Value};
 
@@ -123,11 +123,19 @@ pub(crate) async fn mutate(
             }
             let namespace = &context.facts.namespace;
             match params::of_binding(attributes.server, param_resource.as_deref(), binding, namespace).await {
-                Ok(found) => invocations.extend(found.into_iter().map(|params| Invocation {
-                    policy,
-                    binding,
-                    matched,
-                    params,
+                Ok(found) => invocations.extend(found.into_iter().map(|mut params| {
+                    if param_resource
+                        .as_ref()
+                        .is_some_and(|resource| resource.custom().is_none())
+                    {
+                        leave_out_type(&mut params);
+                    }
+                    Invocation {
+                        policy,
+                        binding,
+                        matched,
+                        params,
+                    }
                 })),
                 Err(why) => errors.misconfigured(policy, Some(binding), &why),
             }
@@ -152,6 +160,36 @@ pub(crate) async fn mutate(
         }
     }
     errors.check(attributes)
+}
+
+/// Upstream's message that what a policy made of a built-in kind cannot be brought to the version of the request: it converts from one served
+/// version to another, which its types do not know how to do.
+fn unconverted(context: &Context<'_>, matched: MatchedVersion) -> Option<String> {
+    let (from, to) = (context.version(matched).1, &context.facts.kind);
+    if from == to || context.attributes.resource.custom().is_some() {
+        return None;
+    }
+    let shown = |kind: &GroupVersionKind| format!("{}.{}", kind.version, kind.kind);
+    if from.group == to.group {
+        return Some(format!(
+            "converting ({}) to ({}): unknown conversion",
+            shown(from),
+            shown(to)
+        ));
+    }
+    let wanted = api_version(&to.group, &to.version);
+    Some(format!(
+        "{} is not suitable for converting to \"{wanted}\" in scheme \"pkg/runtime/scheme.go:111\"",
+        shown(from)
+    ))
+}
+
+/// Upstream shows params of built-in kinds to mutating policies as its cache holds them, without their type.
+fn leave_out_type(params: &mut Value) {
+    if let Some(fields) = params.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
 }
 
 /// Evaluates policies. Returns the version of the last one that was applied, which alone counts if there are several.
@@ -195,10 +233,23 @@ async fn apply_all(
             };
             let change = context.attributes.settled(change).await?;
             match change.and_then(|change| patched(context, objects, change)) {
-                Ok(None) => last = Some(*matched),
-                Ok(Some(patched)) => {
-                    accept(context, objects, patched)?;
-                    last = Some(*matched);
+                Ok(patched) => {
+                    let unconverted = unconverted(context, *matched);
+                    let mut given_up;
+                    let changed = match &unconverted {
+                        None => &mut *objects,
+                        Some(_) => {
+                            given_up = objects.clone();
+                            &mut given_up
+                        }
+                    };
+                    if let Some(patched) = patched {
+                        accept(context, changed, patched)?;
+                    }
+                    match unconverted {
+                        None => last = Some(*matched),
+                        Some(why) => errors.failed(policy, binding, &why),
+                    }
                 }
                 Err(why) => errors.failed(policy, binding, &why),
             }
@@ -225,15 +276,14 @@ fn patched(
         Change::Apply(configuration) => {
             let mut applied: Map<String, Value> = configuration;
             let kind = &objects.kind;
-            let version = api_version(&kind.group, &kind.version);
             let Some(ty) = objects.topology(context.attributes, &context.equivalents) else {
                 return Err(format!(
                     "error applying patch: failed to convert patch object to typed object: \
-                     no corresponding type for {version}, Kind={}",
-                    kind.kind
+                     no corresponding type for {}/{}, Kind={}",
+                    kind.group, kind.version, kind.kind
                 ));
             };
-            applied.insert("apiVersion".into(), version.into());
+            applied.insert("apiVersion".into(), api_version(&kind.group, &kind.version).into());
             applied.insert("kind".into(), kind.kind.as_str().into());
             let merged = merge::configure(ty, &objects.object, &Value::Object(applied));
             let merged = merged.map_err(|why| format!("error applying patch: {why}"))?;

@@ -15,7 +15,7 @@ use crate::request::call::record_value;
 use crate::server::Server;
 
 /// The resource of a kind, or upstream's message that there is none.
-fn resource(server: &Server, kind: &GroupVersionKind) -> Result<Arc<Resource>, String> {
+pub(crate) fn resource(server: &Server, kind: &GroupVersionKind) -> Result<Arc<Resource>, String> {
     let definitions = server.definitions.served();
     let is_kind = |resource: &&Arc<Resource>| {
         *resource.group == *kind.group && *resource.version == *kind.version && *resource.kind == *kind.kind

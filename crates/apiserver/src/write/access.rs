@@ -1,4 +1,4 @@
-//! What a write may do beyond its verb: give rights away, create by an update, approve or sign certificates.
+//! What a write may do beyond its verb: give rights away, create by an update, approve or sign certificates, let policies read params.
 
 use super::PendingWrite;
 use crate::access;
@@ -18,5 +18,9 @@ impl PendingWrite<'_, '_> {
     /// Whether the author may approve or sign the certificate that is asked for.
     pub(super) async fn check_signer(&self) -> Result<()> {
         access::check_signer(self.call, self.resource, &self.object, self.old()).await
+    }
+    /// Whether the author of a policy or of a binding may read its params.
+    pub(super) async fn check_params(&self) -> Result<()> {
+        access::check_params(self.call, self.resource, &self.object, self.old()).await
     }
 }

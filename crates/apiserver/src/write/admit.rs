@@ -32,7 +32,7 @@ impl PendingWrite<'_, '_> {
         if let Some(version) = self.resource.custom()
             && admit::others_may_mutate(&self.attributes)
         {
-            version.schema().convert(&mut self.object);
+            version.prune_admitted(&mut self.object);
         }
         Ok(())
     }

@@ -50,6 +50,7 @@ pub(crate) async fn create(call: &mut Call<'_>, object: Value, dry_run: bool) ->
         let allocation = write.allocate()?;
         write.prepare_create();
         write.validate_create()?;
+        write.check_params().await?;
         write.check_create_by_update().await?;
         write.check_signer().await?;
         if name.is_empty() {

@@ -89,6 +89,7 @@ async fn attempt(mut write: PendingWrite<'_, '_>) -> Result<Option<Written>> {
     let allocation = write.allocate()?;
     write.prepare_update();
     write.validate_update()?;
+    write.check_params().await?;
     write.check_signer().await?;
     write.admit_validating().await?;
     write.store_changed(allocation).await

@@ -47,8 +47,6 @@ pub enum Reason {
     Invalid,
     /// Whoever asks may not: 403.
     Forbidden,
-    /// Nobody knows who asks: 401.
-    Unauthorized,
     /// There is too much of it: 413.
     RequestEntityTooLarge,
 }
@@ -58,7 +56,6 @@ impl Reason {
         match self {
             Reason::Invalid => "Invalid",
             Reason::Forbidden => "Forbidden",
-            Reason::Unauthorized => "Unauthorized",
             Reason::RequestEntityTooLarge => "RequestEntityTooLarge",
         }
     }

@@ -195,14 +195,17 @@ impl VersionedObjects {
         Ok(changed)
     }
 
-    /// The type of the objects, as merging asks for it. Upstream has none for what exists as the body of a subresource only.
+    /// The type of the objects, as merging asks for it. Upstream has none for what exists as the body of a subresource only; a Binding has a
+    /// collection, too.
     pub(crate) fn topology<'t>(
         &self,
         attributes: &'t Attributes<'_>,
         equivalents: &'t Equivalents,
     ) -> Option<ObjectTopology<'t>> {
-        if attributes.body_kind.is_some() {
-            return None;
+        if let Some(part) = attributes.body_kind {
+            let has_collection = part == BodyKind::BINDING;
+            let ty = typed(attributes.resource, Some(part)).filter(|_| has_collection);
+            return ty.map(ObjectTopology::BuiltIn);
         }
         let resource = equivalents.resource(&self.kind).unwrap_or(attributes.resource);
         match resource.custom() {
