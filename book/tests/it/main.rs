@@ -9,4 +9,5 @@ mod getting_started;
 mod manifests;
 mod packages;
 mod readme;
+mod translations;
 mod troubleshooting;
