@@ -228,6 +228,17 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// What rustdoc shows of a file of a crate: all of a Markdown file, the comments of Rust that document something, with the examples in
+/// them.
+fn documentation(path: &Path, text: &str) -> String {
+    let is_shown = |line: &&str| line.trim_start().starts_with("///") || line.trim_start().starts_with("//!");
+    match path.extension().and_then(|end| end.to_str()) {
+        Some("md") => text.to_owned(),
+        Some("rs") => text.lines().filter(is_shown).flat_map(|line| [line, "\n"]).collect(),
+        _ => String::new(),
+    }
+}
+
 /// `serde_json::from_value` drops what a type does not know, so that a misspelt field vanishes; `from_json` refuses it.
 #[test]
 fn no_example_and_no_chapter_reads_objects_without_refusing_what_their_type_does_not_know() {
@@ -242,6 +253,24 @@ fn no_example_and_no_chapter_reads_objects_without_refusing_what_their_type_does
         .collect();
     assert!(read.len() > 100, "{} files", read.len());
     read.retain(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("from_value")));
+    // The documentation of the crates that users name.
+    let crates = [
+        "apiserver",
+        "apply",
+        "controllers",
+        "extension",
+        "kubewright",
+        "macros",
+        "runtime",
+        "testing",
+    ];
+    let documents = crates
+        .iter()
+        .flat_map(|name| files(&repository.join("crates").join(name)))
+        // The module that says why not.
+        .filter(|path| !path.ends_with("runtime/src/strict/mod.rs"))
+        .filter(|path| fs::read_to_string(path).is_ok_and(|text| documentation(path, &text).contains("from_value")));
+    read.extend(documents);
     assert!(read.is_empty(), "from_json instead of from_value in {read:?}");
 }
 
