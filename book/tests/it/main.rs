@@ -6,6 +6,7 @@ mod chapters;
 mod coming_from;
 mod dependencies;
 mod getting_started;
+mod imports;
 mod manifests;
 mod packages;
 mod readme;
