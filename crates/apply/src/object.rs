@@ -256,13 +256,70 @@ impl<K: Resource<DynamicType = ()>, Setters> Serialize for Apply<K, Setters> {
     }
 }
 
-impl<'de, K, Setters> Deserialize<'de> for Apply<K, Setters> {
+/// What the kind does not know is dropped, as the kind's own type drops it; `from_yaml::<DeploymentApply>` refuses it. An object of a
+/// program's own kind that lacks what its type requires is taken as it is.
+impl<'de, K: DeserializeOwned, Setters: Reading> Deserialize<'de> for Apply<K, Setters> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut members: Map<String, Value> = Map::deserialize(deserializer)?;
+        let mut object = Value::Object(Map::deserialize(deserializer)?);
+        match unknown::<K>(&object) {
+            Ok(paths) => paths.iter().for_each(|path| remove(&mut object, path)),
+            Err(error) if Setters::IS_WHOLE_WITH_ANY_FIELDS => return Err(de::Error::custom(error)),
+            Err(_) => {}
+        }
+        let mut members = match object {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        };
         members.remove("apiVersion");
         members.remove("kind");
         let metadata = members.remove("metadata").unwrap_or_else(|| Value::Object(Map::new()));
         let metadata = serde_json::from_value(metadata).map_err(de::Error::custom)?;
         Ok(Apply::of(metadata, Fields::of(members)))
+    }
+}
+
+/// How an [`Apply`] is read.
+pub trait Reading {
+    /// Whether the type of the kind can be read from some of its fields.
+    const IS_WHOLE_WITH_ANY_FIELDS: bool;
+}
+
+impl Reading for Own {
+    const IS_WHOLE_WITH_ANY_FIELDS: bool = false;
+}
+
+impl Reading for BuiltIn {
+    const IS_WHOLE_WITH_ANY_FIELDS: bool = true;
+}
+
+/// The fields of an object that a type does not know: the way to each of them.
+fn unknown<K: DeserializeOwned>(object: &Value) -> Result<Vec<Vec<String>>, Error> {
+    let mut paths = Vec::new();
+    let mut report = |path: serde_ignored::Path<'_>| paths.push(steps(&path));
+    K::deserialize(serde_ignored::Deserializer::new(object, &mut report))?;
+    Ok(paths)
+}
+
+/// The keys and numbers on the way to a field.
+fn steps(path: &serde_ignored::Path<'_>) -> Vec<String> {
+    use serde_ignored::Path;
+
+    match path {
+        Path::Root => Vec::new(),
+        Path::Seq { parent, index } => [steps(parent), vec![index.to_string()]].concat(),
+        Path::Map { parent, key } => [steps(parent), vec![key.clone()]].concat(),
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => steps(parent),
+    }
+}
+
+fn remove(object: &mut Value, path: &[String]) {
+    let Some((last, way)) = path.split_last() else { return };
+    let parent = way.iter().try_fold(object, |value, step| match value {
+        Value::Object(members) => members.get_mut(step),
+        Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+        _ => None,
+    });
+    if let Some(Value::Object(members)) = parent {
+        members.remove(last);
     }
 }

@@ -4,8 +4,11 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
+use crate::apps::v1::{DeploymentApply, DeploymentSpecApply};
+use crate::core::v1::{PodSpecApply, PodTemplateSpecApply};
 use crate::{Apply, Part, list, map};
 use kube_core::Resource as _;
+use kubewright_runtime::strict::from_yaml;
 
 /// Cannot be written as JSON.
 struct Unwritable;
@@ -40,6 +43,42 @@ fn what_was_said_is_read_again() {
     let read: Apply<ConfigMap> = serde_json::from_value(serde_json::to_value(&said).unwrap()).unwrap();
     assert_eq!(read, said);
     assert_eq!(read.object().unwrap().data.unwrap()["k"], "v");
+}
+
+/// Typed reading drops what a type does not know; strict reading refuses it.
+#[test]
+fn a_built_in_kind_is_read_as_its_type_reads_it() {
+    let text = |field: &str| {
+        format!(
+            "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web}}, spec: {{{field}: 3, template: {{spec: {{nodeName: a}}}}}}}}"
+        )
+    };
+    let read = from_yaml::<DeploymentApply>(&text("replicas")).unwrap();
+    let said = DeploymentApply::new("web").spec(
+        DeploymentSpecApply::new()
+            .replicas(3)
+            .template(PodTemplateSpecApply::new().spec(PodSpecApply::new().node_name("a"))),
+    );
+    assert_eq!(read, said);
+
+    let error = |text: &str| from_yaml::<DeploymentApply>(text).unwrap_err().to_string();
+    assert_eq!(error(&text("replica")), "unknown field .spec.replica");
+    assert_eq!(
+        error("{metadata: {name: web, label: {}}, spec: {}}"),
+        "unknown field .metadata.label"
+    );
+    assert_eq!(error("{metadata: {name: web}, specs: {}}"), "unknown field .specs");
+    let three = error("{metadata: {name: web}, spec: {replicas: three}}");
+    assert!(three.contains("expected i32"), "{three}");
+    let other = error("{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: web}}");
+    assert!(other.contains("DaemonSet"), "{other}");
+    // Those who do not ask for strictness are not told: a newer server has fields that nobody here knows.
+    let newer = json!({ "metadata": { "name": "web" }, "spec": { "replicas": 3, "mood": "good" } });
+    let read: DeploymentApply = serde_json::from_value(newer).unwrap();
+    assert_eq!(
+        read,
+        DeploymentApply::new("web").spec(DeploymentSpecApply::new().replicas(3))
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! use kube::api::{Api, PostParams};
 //! use kubewright_controllers::Controllers;
 //! use kubewright_runtime::stop::Stopper;
+//! use kubewright_runtime::strict::from_json;
 //! use std::time::Duration;
 //!
 //! let server = kubewright_apiserver::ApiServer::new(kubewright_apiserver::Options::new());
@@ -16,7 +17,7 @@
 //! let running = tokio::spawn(Controllers::all().nodes(1).run(server.client(), stop));
 //!
 //! let deployments: Api<Deployment> = Api::default_namespaced(server.client());
-//! let web = serde_json::from_value(serde_json::json!({
+//! let web: Deployment = from_json(serde_json::json!({
 //!     "metadata": { "name": "web" },
 //!     "spec": {
 //!         "replicas": 3, "selector": { "matchLabels": { "app": "web" } },

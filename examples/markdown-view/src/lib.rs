@@ -6,10 +6,7 @@ pub mod api;
 pub mod controllers;
 pub mod webhooks;
 
-use kubewright::k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::prelude::*;
-
-use controllers::markdown_view::{OWNER_INDEX, owners};
 
 /// What the operator is: the kinds it brings, its controllers and its webhooks. `main` runs it, tests
 /// start it and `kubewright manifests` renders it.
@@ -19,6 +16,5 @@ pub fn operator() -> Operator {
         .resource::<api::v1::MarkdownView>()
         .controller(controllers::markdown_view::MarkdownViewReconciler::controller())
         .webhook(webhooks::v1::markdown_view::webhook())
-        .index::<ConfigMap>(OWNER_INDEX, owners)
     // kubewright:scaffold:operator
 }

@@ -11,7 +11,7 @@ use kubewright::k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kubewright::prelude::*;
 use kubewright::testing::{Controllers, Fault, TestEnv, matchers};
 use markdown_view::api::v1::{MarkdownView, MarkdownViewSpec};
-use markdown_view::controllers::markdown_view::{FIELD_OWNER, owners};
+use markdown_view::controllers::markdown_view::FIELD_OWNER;
 
 /// A view with two documents and three viewers, in the namespace of the test.
 async fn sample(env: &TestEnv) -> MarkdownView {
@@ -320,15 +320,6 @@ async fn a_manager_that_was_away_brings_about_what_it_missed() {
     env.delete::<Service>("viewer-sample").await;
     env.start_manager().await;
     env.eventually::<Service>("viewer-sample", |_| true).await;
-}
-
-#[kubewright::test]
-async fn the_index_knows_whose_a_config_map_is() {
-    let env = TestEnv::start(markdown_view::operator()).await;
-    sample(&env).await;
-    let config_map = env.eventually::<ConfigMap>("markdowns-sample", |_| true).await;
-    assert_eq!(owners(&config_map), ["sample"]);
-    assert!(owners(&ConfigMap::default()).is_empty());
 }
 
 #[test]

@@ -61,7 +61,7 @@ async fn version(cluster: &Cluster) -> Check {
         );
     };
     let found = format!("{title}, Kubernetes {}", info.git_version);
-    match version_warning(&info.major, &info.minor) {
+    match version_warning(&info.major, &info.minor, &[]) {
         None => Check::ok(CLUSTER, found),
         Some(warning) => Check::warn(CLUSTER, found, warning),
     }

@@ -60,8 +60,11 @@ impl Query {
     }
 
     /// Only those that an index finds under a value. The index is declared with the controller that reads by it, with
-    /// [`Controller::index`](crate::controller::Controller::index); a query that names any other is refused when it is read. A
-    /// reconciler that takes its queries from [`Context::index`](crate::controller::Context::index) finds that out when it starts.
+    /// [`Controller::index`](crate::controller::Controller::index); a query that names any other is refused when it is read.
+    ///
+    /// A reconciler has a [`DeclaredIndex`](super::DeclaredIndex) of [`Context::index`](crate::controller::Context::index) instead and
+    /// makes its queries with [`DeclaredIndex::query`](super::DeclaredIndex::query): an index that nobody declares is then an error when
+    /// the operator starts. This is for those who read without a reconciler, such as tests and webhooks.
     #[track_caller]
     pub fn indexed(mut self, index: impl Into<String>, value: impl Into<String>) -> Self {
         self.index = Some(IndexLookup {

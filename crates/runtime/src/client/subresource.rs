@@ -39,7 +39,7 @@ use crate::object::ObjectKey;
 /// #         },
 /// #     },
 /// # });
-/// # client.create::<Deployment>(&serde_json::from_value(web)?).await?;
+/// # client.create::<Deployment>(&kubewright_runtime::strict::from_json(web)?).await?;
 /// let key = ObjectKey::namespaced("default", "web");
 /// let scale = client.of::<Deployment>().subresource("scale");
 /// scale.patch_as::<Value>(&key, &Patch::Merge(json!({ "spec": { "replicas": 3 } }))).await?;
@@ -126,7 +126,7 @@ impl<K> Subresource<K> {
     /// #     "spec": { "containers": [{ "name": "web", "image": "nginx" }] },
     /// # });
     /// # let web = json!({ "metadata": { "name": "web", "namespace": "default" }, "spec": { "template": template } });
-    /// # client.create::<ReplicationController>(&serde_json::from_value(web)?).await?;
+    /// # client.create::<ReplicationController>(&kubewright_runtime::strict::from_json(web)?).await?;
     /// let key = ObjectKey::namespaced("default", "web");
     /// let scale = client.of::<ReplicationController>().subresource("scale");
     /// let wanted = json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "spec": { "replicas": 3 } });

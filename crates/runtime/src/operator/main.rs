@@ -12,6 +12,7 @@ use kubewright_system::signals::stop_on_signals;
 use super::{Operator, cluster_warning};
 use crate::flags::{ConfigError, Environment, Flags, parse_words};
 use crate::manager::{Manager, ManagerError};
+use crate::policy::PolicyDescription;
 use crate::serve::CertificateError;
 use crate::stop::Stop;
 #[cfg(feature = "otlp")]
@@ -113,7 +114,7 @@ impl Operator {
             let exporting = exporter.map(|exporter| (stopper, tokio::spawn(exporter.run(stop))));
             (manager, exporting)
         };
-        let done = run_manager(manager, flags, environment, stop).await;
+        let done = run_manager(manager, &self.policies, flags, environment, stop).await;
         #[cfg(feature = "otlp")]
         if let Some((stopper, exporting)) = exporting {
             stopper.stop();
@@ -183,7 +184,13 @@ fn one_line(error: &dyn Error) -> String {
 }
 
 /// Runs a manager in the cluster that the flags name.
-async fn run_manager(manager: Manager, flags: &Flags, environment: &Environment, stop: Stop) -> Result<(), MainError> {
+async fn run_manager(
+    manager: Manager,
+    policies: &[PolicyDescription],
+    flags: &Flags,
+    environment: &Environment,
+    stop: Stop,
+) -> Result<(), MainError> {
     let config = flags.config(environment).await?;
     let host = config.cluster_url.authority().map(ToString::to_string);
     let kube = kube::Client::try_from(config).map_err(|error| ConfigError::Client(Box::new(error)))?;
@@ -192,7 +199,7 @@ async fn run_manager(manager: Manager, flags: &Flags, environment: &Environment,
     let warn = {
         let kube = kube.clone();
         async move {
-            if let Some(warning) = cluster_warning(&kube).await {
+            if let Some(warning) = cluster_warning(&kube, policies).await {
                 tracing::warn!("{warning}");
             }
         }

@@ -1,7 +1,8 @@
 //! From JSON to a type, with the path of what does not fit and of what the type ignores.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One step of a path in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,68 @@ pub(crate) fn misfit<T: DeserializeOwned>(value: &Value) -> Option<Vec<Segment>>
         At::Enum { .. } | At::Unknown => None,
     });
     Some(segments.collect())
+}
+
+/// The paths of a value that a type takes whatever stands there, and does not write again; `kept` is what it writes of the value. They are
+/// those inside of tagged, untagged and flattened types, too, which serde reads into a buffer of its own before anybody else sees what it
+/// ignores there.
+pub(crate) fn dropped<T: DeserializeOwned + Serialize>(value: &Value, kept: &Value) -> Vec<Vec<Segment>> {
+    let mut paths = Vec::new();
+    missing(value, kept, &mut Vec::new(), &mut paths);
+    paths.retain(|path| takes_anything::<T>(value, path, kept));
+    paths
+}
+
+/// The members of a value that another has not, from the outside in.
+fn missing(value: &Value, kept: &Value, path: &mut Vec<Segment>, paths: &mut Vec<Vec<Segment>>) {
+    match (value, kept) {
+        (Value::Object(members), Value::Object(kept)) => {
+            for (name, member) in members {
+                path.push(Segment::Key(name.clone()));
+                match kept.get(name) {
+                    Some(kept) => missing(member, kept, path, paths),
+                    None => paths.push(path.clone()),
+                }
+                path.pop();
+            }
+        }
+        // What is left of a list that was made shorter is not known by its place.
+        (Value::Array(items), Value::Array(kept)) if items.len() == kept.len() => {
+            for (index, (item, kept)) in items.iter().zip(kept).enumerate() {
+                path.push(Segment::Index(index));
+                missing(item, kept, path, paths);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether values of every type at a path make no difference. A field that was left out because it has its default, or is written under
+/// another name, has a type that one of them is not of, or is written again.
+fn takes_anything<T: DeserializeOwned + Serialize>(value: &Value, path: &[Segment], kept: &Value) -> bool {
+    let others = [
+        json!({ "of": "any type" }),
+        json!(["of any type"]),
+        json!("of any type"),
+        json!(true),
+        json!(7),
+    ];
+    let mut changed = value.clone();
+    others.into_iter().all(|other| {
+        if let Some(place) = at(&mut changed, path) {
+            *place = other;
+        }
+        let read = T::deserialize(&changed).ok();
+        read.and_then(|read| serde_json::to_value(read).ok()).as_ref() == Some(kept)
+    })
+}
+
+fn at<'a>(value: &'a mut Value, path: &[Segment]) -> Option<&'a mut Value> {
+    path.iter().try_fold(value, |value, segment| match segment {
+        Segment::Key(key) => value.get_mut(key),
+        Segment::Index(index) => value.get_mut(index),
+    })
 }
 
 fn segments(path: &serde_ignored::Path<'_>) -> Vec<Segment> {

@@ -25,10 +25,11 @@ pub(crate) mod located;
 use std::fmt::Write as _;
 
 use kubewright_codec::yaml;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use located::{Segment, decode, misfit};
+use located::{Segment, decode, dropped, misfit};
 
 /// Why a document was refused.
 #[derive(Debug, thiserror::Error)]
@@ -46,23 +47,24 @@ pub enum StrictError {
     /// The type does not know these fields; their paths, as in `.spec.replica`.
     #[error("unknown field{} {}", if .0.len() == 1 { "" } else { "s" }, .0.join(", "))]
     Unknown(Vec<String>),
-    /// A value is not of the type that its field has, or a required field is missing.
+    /// A value is not of the type that its field has, a required field is missing, or the object says that it is of another kind.
     #[error("{0}")]
     Mismatch(String),
 }
 
 /// Reads a value, as `json!` writes it. Fields that the type does not know are an error, which names all of them.
 ///
-/// A type that keeps unknown fields (a map, a flattened one) knows all.
+/// A type that keeps unknown fields (a map, a flattened one) knows all. What a type drops where serde cannot say so, as in enums with a
+/// tag, is found by writing the value again, so the type is one that can be written.
 #[allow(clippy::needless_pass_by_value)] // `from_json(json!({ … }))` reads better without a borrow.
-pub fn from_json<T: DeserializeOwned>(value: Value) -> Result<T, StrictError> {
+pub fn from_json<T: DeserializeOwned + Serialize>(value: Value) -> Result<T, StrictError> {
     read(&value)
 }
 
 /// Reads a document of YAML, which JSON is too, like [`from_json`]. A field that is set twice and a second document are errors.
 ///
 /// It is YAML as kubectl reads it (`on` is true, `0644` is 420). A text may be indented as a whole, as it is in source code.
-pub fn from_yaml<T: DeserializeOwned>(text: &str) -> Result<T, StrictError> {
+pub fn from_yaml<T: DeserializeOwned + Serialize>(text: &str) -> Result<T, StrictError> {
     if documents(text) > 1 {
         return Err(StrictError::SeveralDocuments);
     }
@@ -77,20 +79,32 @@ pub fn from_yaml<T: DeserializeOwned>(text: &str) -> Result<T, StrictError> {
     read(&decoded.value)
 }
 
-fn read<T: DeserializeOwned>(value: &Value) -> Result<T, StrictError> {
-    let mut ignored = Vec::new();
-    let read = decode(value, &mut ignored).map_err(|error| match misfit::<T>(value) {
+fn read<T: DeserializeOwned + Serialize>(value: &Value) -> Result<T, StrictError> {
+    let mut unknown = Vec::new();
+    let read = decode::<T>(value, &mut unknown).map_err(|error| match misfit::<T>(value) {
         Some(path) if !path.is_empty() => StrictError::Mismatch(format!(".{error}")),
         _ => StrictError::Mismatch(error),
     })?;
+    let kept = serde_json::to_value(&read).map_err(|error| StrictError::Mismatch(error.to_string()))?;
     // The types of custom resources know what they are and ignore what an object says of it.
-    if value.get("apiVersion").is_some() && value.get("kind").is_some() {
-        ignored.retain(|path| !matches!(&path[..], [Segment::Key(key)] if key == "apiVersion" || key == "kind"));
+    for name in ["apiVersion", "kind"] {
+        let (Some(said), Some(is)) = (value.get(name), kept.get(name)) else {
+            continue;
+        };
+        if said != is {
+            return Err(StrictError::Mismatch(format!(".{name}: {said} where {is} is read")));
+        }
+        unknown.retain(|path| !matches!(&path[..], [Segment::Key(key)] if key == name));
     }
-    if ignored.is_empty() {
+    for path in dropped::<T>(value, &kept) {
+        if !unknown.contains(&path) {
+            unknown.push(path);
+        }
+    }
+    if unknown.is_empty() {
         return Ok(read);
     }
-    Err(StrictError::Unknown(ignored.iter().map(|path| written(path)).collect()))
+    Err(StrictError::Unknown(unknown.iter().map(|path| written(path)).collect()))
 }
 
 /// A path as kubectl and jq write it.
@@ -188,6 +202,89 @@ mod tests {
         assert_eq!(error.unwrap_err().to_string(), "unknown field .spec.width");
         let error = from_yaml::<TreeSpec>("{height: 3, kind: oak}").unwrap_err();
         assert_eq!(error.to_string(), "unknown field .kind");
+    }
+
+    #[test]
+    fn an_object_of_another_kind_is_refused() {
+        let error = |text: &str| from_yaml::<Tree>(text).unwrap_err().to_string();
+        let spec = "metadata: {name: oak}, spec: {height: 3}";
+        assert_eq!(
+            error(&format!("{{apiVersion: example.com/v1, kind: Shrub, {spec}}}")),
+            r#".kind: "Shrub" where "Tree" is read"#
+        );
+        assert_eq!(
+            error(&format!("{{apiVersion: example.com/v2, kind: Tree, {spec}}}")),
+            r#".apiVersion: "example.com/v2" where "example.com/v1" is read"#
+        );
+        // Neither is asked for.
+        from_yaml::<Tree>(&format!("{{{spec}}}")).unwrap();
+        // A part of an object is of no kind.
+        let error = from_yaml::<TreeSpec>("{apiVersion: example.com/v1, kind: Tree, height: 3}").unwrap_err();
+        assert_eq!(error.to_string(), "unknown fields .apiVersion, .kind");
+    }
+
+    #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
+    #[serde(tag = "type", rename_all = "camelCase")]
+    enum Source {
+        Git {
+            url: String,
+        },
+        Inline {
+            files: std::collections::BTreeMap<String, String>,
+        },
+    }
+
+    #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
+    #[serde(untagged)]
+    enum Port {
+        Number(u16),
+        Named { name: String },
+    }
+
+    #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
+    struct Garden {
+        sources: Vec<Source>,
+        port: Port,
+        #[serde(flatten)]
+        paint: Paint,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        closed: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        anything: Option<Value>,
+        #[serde(alias = "label")]
+        labels: std::collections::BTreeMap<String, String>,
+    }
+
+    #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
+    struct Paint {
+        colour: Option<String>,
+    }
+
+    #[test]
+    fn what_enums_with_a_tag_and_flattened_types_drop_is_refused() {
+        let error = from_json::<Garden>(json!({
+            "sources": [{ "type": "git", "url": "here", "branch": "main" }, { "type": "inline", "files": { "a": "b" } }],
+            "port": { "name": "http", "number": 80 },
+            "colour": "red",
+            "color": "blue",
+            "labels": {},
+        }))
+        .unwrap_err();
+        let StrictError::Unknown(mut fields) = error else {
+            panic!("{error}")
+        };
+        fields.sort();
+        assert_eq!(fields, [".color", ".port.number", ".sources[0].branch"]);
+    }
+
+    #[test]
+    fn what_is_not_written_again_because_it_is_a_default_or_has_another_name_is_known() {
+        let garden = |value: Value| from_json::<Garden>(value).map(|_| ());
+        garden(json!({ "sources": [], "port": 80, "closed": false, "anything": null, "label": {}, "colour": null }))
+            .unwrap();
+        garden(json!({ "sources": [], "port": 80, "anything": { "at": ["all"] }, "labels": { "a": "b" } })).unwrap();
+        from_yaml::<Deployment>("{metadata: {name: web, creationTimestamp: null}, spec: {replicas: null}, status: {}}")
+            .unwrap();
     }
 
     #[test]

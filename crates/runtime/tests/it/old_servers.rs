@@ -213,7 +213,7 @@ async fn operators_run_on_1_25_and_1_29_with_a_warning_of_what_is_missing() {
         ),
     ] {
         let env = start(habit);
-        let warning = cluster_warning(&env.kube).await.unwrap();
+        let warning = cluster_warning(&env.kube, &[]).await.unwrap();
         assert!(
             warning.starts_with(says) && warning.contains("listed in pages"),
             "{warning}"
@@ -226,7 +226,7 @@ async fn operators_run_on_1_25_and_1_29_with_a_warning_of_what_is_missing() {
         assert_eq!(env.old.asked.lock()[..], ["state", "list", "watch"]);
         assert!(env.client.cache().troubles().is_empty());
     }
-    assert_eq!(cluster_warning(&start(Habit::OpaqueVersions).kube).await, None);
+    assert_eq!(cluster_warning(&start(Habit::OpaqueVersions).kube, &[]).await, None);
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,6 +17,7 @@ use serde_json::Value;
 /// use std::sync::Mutex;
 ///
 /// use kubewright_testing::explore::External;
+/// use kubewright_runtime::strict::from_json;
 /// use serde_json::{Value, json};
 ///
 /// /// Buckets, by name.
@@ -29,7 +30,7 @@ use serde_json::Value;
 ///     }
 ///
 ///     fn restore(&self, snapshot: &Value) {
-///         *self.0.lock().unwrap() = serde_json::from_value(snapshot.clone()).unwrap();
+///         *self.0.lock().unwrap() = from_json(snapshot.clone()).unwrap();
 ///     }
 /// }
 /// ```

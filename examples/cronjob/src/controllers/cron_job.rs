@@ -19,6 +19,7 @@ pub const SCHEDULED_AT: &str = "batch.tutorial.kubewright.dev/scheduled-at";
 pub struct CronJobReconciler {
     client: Client,
     events: EventRecorder,
+    jobs: DeclaredIndex<Job>,
 }
 
 impl CronJobReconciler {
@@ -34,14 +35,16 @@ impl CronJobReconciler {
         Self {
             client: context.client(),
             events: context.events(),
+            jobs: context.index(OWNER_INDEX),
         }
     }
 
     /// The Jobs of a `CronJob`, those that run and those that have ended.
     async fn jobs(&self, cron_job: &CronJob) -> Result<Vec<View<Job>>> {
-        let query = Query::all()
-            .in_namespace(cron_job.namespace().unwrap_or_default())
-            .indexed(OWNER_INDEX, cron_job.name_any());
+        let query = self
+            .jobs
+            .query(cron_job.name_any())
+            .in_namespace(cron_job.namespace().unwrap_or_default());
         let mut jobs = self.client.list::<Job>(&query).await?;
         // A former object of this name may have left some behind.
         jobs.retain(|job| is_controlled_by(&**job, cron_job));

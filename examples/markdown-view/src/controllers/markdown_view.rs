@@ -22,9 +22,6 @@ use crate::api::v1::MarkdownView;
 /// Who owns the fields this controller applies.
 pub const FIELD_OWNER: &str = "markdown-view-controller";
 
-/// Makes the ConfigMaps of a view findable by its name.
-pub const OWNER_INDEX: &str = ".metadata.ownerReference.controller";
-
 /// Reconciles `MarkdownView`s.
 pub struct MarkdownViewReconciler {
     client: Client,
@@ -228,13 +225,4 @@ fn labels(instance: &str) -> BTreeMap<&'static str, String> {
         ("app.kubernetes.io/instance", instance.to_owned()),
         ("app.kubernetes.io/created-by", FIELD_OWNER.to_owned()),
     ])
-}
-
-/// The names of the views that control a ConfigMap: at most one.
-pub fn owners(config_map: &ConfigMap) -> Vec<String> {
-    let owners = config_map.metadata.owner_references.iter().flatten();
-    owners
-        .filter(|owner| owner.controller == Some(true) && owner.kind == "MarkdownView")
-        .map(|owner| owner.name.clone())
-        .collect()
 }

@@ -292,6 +292,14 @@ fn an_image_is_built_only_if_the_tests_pass() {
     assert!(error.contains("nerdctl-of-nobody is not installed"), "{error}");
 }
 
+/// Makes a context the current one, of a cluster whose API server is there.
+fn with_context(project: &Project, name: &str, server: &str) {
+    let script = format!(
+        "case \"$*\" in *current-context*) echo '{name}' ;; *'view --minify --context {name} '*) echo '{server}' ;; esac"
+    );
+    project.program("kubectl", &script);
+}
+
 /// Lets `docker save` write an archive, and every loader say its command line and what is in the archive.
 fn with_loaders(project: &Project) {
     let engine = "case \"$1\" in save) echo \"archive by $(basename $0) $*\" ;; *) echo \"$(basename $0) $*\" ;; esac";
@@ -332,11 +340,6 @@ fn an_image_is_loaded_into_the_cluster_of_the_context() {
         ("minikube", "minikube -p minikube image load --overwrite dist/image.tar"),
         // A profile of minikube that is not the active one.
         ("sandbox", "minikube -p sandbox image load --overwrite dist/image.tar"),
-        // No cluster that is known, on a machine with containerd.
-        (
-            "kubernetes-admin@kubernetes",
-            "ctr -n k8s.io images import dist/image.tar",
-        ),
     ] {
         project.program("kubectl", &format!("echo {context}"));
         let (told, archive) = loads(&project, &["IMG=shop:2"]);
@@ -346,8 +349,73 @@ fn an_image_is_loaded_into_the_cluster_of_the_context() {
             "{context}"
         );
     }
+}
+
+#[test]
+fn an_image_is_loaded_into_the_containerd_of_this_machine_only_if_it_is_a_node_of_the_cluster() {
+    let Some(project) = Project::new() else { return };
+    with_loaders(&project);
+    project.program(
+        "docker",
+        "case \"$1\" in save) echo saved >>saved; echo archive ;; esac",
+    );
+    project.program(
+        "hostname",
+        "case \"$*\" in -I) echo '10.0.0.7 fd00::7 ' ;; *) echo pine ;; esac",
+    );
+    fs::create_dir(project.path().join("kubelet")).unwrap();
+    let admin = "kubernetes-admin@kubernetes";
+    for server in [
+        "https://127.0.0.1:6443",
+        "https://localhost:6443/",
+        "https://[::1]:6443",
+        "https://10.0.0.7:6443",
+        "https://[fd00::7]:6443",
+        "https://pine",
+    ] {
+        with_context(&project, admin, server);
+        let (told, _) = loads(&project, &["KUBELET_FOLDER=kubelet"]);
+        assert_eq!(told, "ctr -n k8s.io images import dist/image.tar", "{server}");
+    }
     let sudo = fs::read_to_string(project.path().join("sudo-calls")).unwrap();
-    assert_eq!(sudo, "sudo ctr -n k8s.io images import dist/image.tar\n");
+    assert!(
+        sudo.starts_with("sudo ctr -n k8s.io images import dist/image.tar\n"),
+        "{sudo}"
+    );
+
+    fs::remove_file(project.path().join("saved")).unwrap();
+    let arn = "arn:aws:eks:eu-central-1:111122223333:cluster/harbour";
+    for (context, server, kubelet) in [
+        (arn, "https://0123.gr7.eu-central-1.eks.amazonaws.com", "kubelet"),
+        ("gke_shop_europe-west1_harbour", "https://10.0.0.70", "kubelet"),
+        ("colima", "https://127.0.0.1:6443", "no-kubelet"),
+        (admin, "https://10.0.0.8:6443", "kubelet"),
+        (admin, "", "kubelet"),
+        ("", "https://127.0.0.1:6443", "kubelet"),
+    ] {
+        with_context(&project, context, server);
+        let error = project.fails(&["image-load", &format!("KUBELET_FOLDER={kubelet}")]);
+        assert!(
+            error.contains("which cluster? say CLUSTER=") && error.contains("make docker-push IMG="),
+            "{error}"
+        );
+        assert!(error.contains(&format!("the context is '{context}'")), "{error}");
+    }
+    assert!(!project.path().join("saved").exists());
+}
+
+#[test]
+fn docker_desktop_has_the_images_of_its_engine() {
+    let Some(project) = Project::new() else { return };
+    with_loaders(&project);
+    with_context(&project, "docker-desktop", "https://kubernetes.docker.internal:6443");
+    let told = project.does(&["image-load", "IMG=shop:2"]);
+    assert_eq!(
+        told.last().unwrap(),
+        "shop:2 is where the cluster looks for it already: its node uses the images of Docker Desktop"
+    );
+    let error = project.fails(&["image-load", "CONTAINER_TOOL=podman"]);
+    assert!(error.contains("say CONTAINER_TOOL=docker"), "{error}");
 }
 
 #[test]
@@ -413,8 +481,7 @@ fn nothing_is_saved_for_a_cluster_that_is_not_known_and_nothing_is_left_behind()
     project.program("docker", "case \"$1\" in save) echo saved >saved; echo half ;; esac");
     let error = project.fails(&["image-load", "CLUSTER=moon"]);
     assert!(error.contains("CLUSTER=minikube"), "{error}");
-    project.program("kubectl", "echo moon");
-    fs::remove_file(project.path().join("bin/ctr")).unwrap();
+    with_context(&project, "moon", "https://moon.example.com");
     let error = project.fails(&["image-load"]);
     assert!(error.contains("the context is 'moon'"), "{error}");
     let error = project.fails(&["image-load", "CLUSTER=k3d", "LOAD_INTO_k3d=k3d-of-nobody image import"]);
