@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_runtime::operator::Operator;
 
+use super::accepted::{Accepted, Sightings};
 use super::base::Base;
 use super::class::Class;
 use super::cluster::Cluster;
@@ -18,7 +19,7 @@ use super::plan::Plan;
 use super::report::{self, Summary};
 use super::samples;
 use super::scenario::{Invariant, Scenario, Step};
-use super::search::{Extent, Finding, References, Search, search};
+use super::search::{Extent, References, Search, search};
 use super::shrink::shrink;
 use crate::fail::or_fail;
 use crate::{Builder, Error, TestEnv};
@@ -34,11 +35,12 @@ pub fn explore(operator: impl Fn() -> Operator + Send + Sync + 'static) -> Explo
             steps: Vec::new(),
             invariants: Vec::new(),
             seed: 0,
+            accepted: Accepted::default(),
             base: Base::default(),
         },
         classes: Class::ALL.to_vec(),
-        accepted: Vec::new(),
         replay: None,
+        commanded: None,
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
         time: None,
         pairs: None,
@@ -66,8 +68,9 @@ pub fn explore_with<E: External>(
 pub struct Exploration {
     scenario: Scenario,
     classes: Vec<Class>,
-    accepted: Vec<(String, String)>,
     replay: Option<String>,
+    /// The classes that the command wants instead.
+    commanded: Option<Vec<Class>>,
     jobs: usize,
     time: Option<Duration>,
     pairs: Option<usize>,
@@ -130,9 +133,11 @@ impl Exploration {
     }
 
     /// Lets a difference pass. `difference` is its name in the report, as `missing secrets/token`; a name that ends with `*` stands for
-    /// all that begin so. An accepted difference that no run shows any more is told on stderr and in the summary.
+    /// all that begin so. Runs go on after it, that without disturbance as well, so that other mistakes are still found; only after an
+    /// operator that never comes to rest no run can go on. An accepted difference that no run shows any more is told on stderr and in
+    /// the summary, if all was tried that could show it.
     pub fn accept(mut self, difference: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.accepted.push((difference.into(), reason.into()));
+        self.scenario.accepted.add(difference.into(), reason.into());
         self
     }
 
@@ -200,7 +205,7 @@ impl Exploration {
 
     /// Takes what the command wants, and the steps of samples.
     fn prepare(&mut self, wanted: Wanted) -> Result<(), Error> {
-        self.classes = wanted.classes.unwrap_or_else(|| std::mem::take(&mut self.classes));
+        self.commanded = wanted.classes;
         self.scenario.seed = wanted.seed.unwrap_or(self.scenario.seed);
         self.jobs = wanted.jobs.unwrap_or(self.jobs).max(1);
         self.time = wanted.time.or(self.time);
@@ -216,11 +221,12 @@ impl Exploration {
 
     fn explored(&self, began: Instant, commanded: Option<&Path>) -> Result<Summary, Error> {
         self.check()?;
+        let classes = self.wanted_classes();
         let mut found = if let Some(text) = &self.replay {
             self.replayed(text)?
         } else {
             let extent = Extent {
-                classes: self.classes.clone(),
+                classes: classes.to_vec(),
                 jobs: self.jobs,
                 time: self.time,
                 repeats: self.repeats,
@@ -236,24 +242,25 @@ impl Exploration {
                 parted.join("\n  ")
             )));
         }
-        let Sifted {
-            mut findings,
-            accepted,
-            disappeared,
-        } = self.sift(std::mem::take(&mut found.findings));
+        let Sightings { seen, unseen } = self.sightings(&found);
+        let mut findings = std::mem::take(&mut found.findings);
+        findings.retain(|finding| !self.scenario.accepted.has(&finding.difference.name));
         let summary = Summary {
             runs: found.runs.clone(),
             unreached: found.unreached,
             skipped: found.skipped,
-            beyond: if self.classes.contains(&Class::Edits) {
+            beyond: if classes.contains(&Class::Edits) {
                 found.beyond
             } else {
                 0
             },
             seed: self.scenario.seed,
-            accepted,
-            disappeared,
+            accepted: seen,
+            disappeared: unseen,
         };
+        if findings.is_empty() && summary.runs() == 0 && !classes.is_empty() {
+            return Err(Error::Unmet(self.untried(&summary)));
+        }
         if self.replay.is_none() {
             for finding in findings.iter_mut().take(report::MOST_FINDINGS) {
                 shrink(&self.scenario, finding);
@@ -304,6 +311,7 @@ impl Exploration {
             step_names: scenario.steps.iter().map(|step| step.name.clone()).collect(),
             ..Search::default()
         };
+        found.tolerated = references.tolerated();
         found.add(None, references.whole.problems.clone(), &references.whole);
         if !found.findings.is_empty() {
             return Ok(found);
@@ -313,44 +321,51 @@ impl Exploration {
         };
         found.runs.insert(plan.class(), 1);
         found.unreached = usize::from(!run.reached);
+        found.tolerated.extend(run.tolerated.iter().cloned());
         found.add(Some(&plan), differences, &run);
         Ok(found)
     }
 
-    fn sift(&self, findings: Vec<Finding>) -> Sifted {
-        let is = |pattern: &str, name: &str| match pattern.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix) || name == pattern,
-            None => name == pattern,
-        };
-        let (mut accepted, mut disappeared) = (Vec::new(), Vec::new());
-        for (pattern, reason) in &self.accepted {
-            if findings.iter().any(|finding| is(pattern, &finding.difference.name)) {
-                accepted.push(format!("{pattern}: {reason}"));
-            } else if self.replay.is_none() {
-                eprintln!("explore: nothing shows {pattern:?} any more, which is accepted: {reason}");
-                disappeared.push(format!("{pattern}: {reason}"));
-            }
-        }
-        let is_accepted = |finding: &Finding| {
-            self.accepted
-                .iter()
-                .any(|(pattern, _)| is(pattern, &finding.difference.name))
-        };
-        Sifted {
-            findings: findings.into_iter().filter(|finding| !is_accepted(finding)).collect(),
-            accepted,
-            disappeared,
-        }
+    /// The classes that are tried: the command's, or else the test's.
+    fn wanted_classes(&self) -> &[Class] {
+        self.commanded.as_deref().unwrap_or(&self.classes)
     }
-}
 
-/// Findings, and what was accepted.
-struct Sifted {
-    /// Those that nobody accepted.
-    findings: Vec<Finding>,
-    accepted: Vec<String>,
-    /// What is accepted and nothing shows.
-    disappeared: Vec<String>,
+    /// What of the accepted differences was seen. That one was not seen is told only if all was tried to the end in which the test's
+    /// classes could have shown it.
+    fn sightings(&self, found: &Search) -> Sightings {
+        let names = found.findings.iter().map(|finding| finding.difference.name.as_str());
+        let names = names.chain(found.tolerated.iter().map(String::as_str));
+        let mut sightings = self.scenario.accepted.sightings(names);
+        let classes = self.wanted_classes();
+        let is_all = self.classes.iter().all(|class| classes.contains(class));
+        if !(is_all && found.is_complete && found.skipped == 0) {
+            sightings.unseen.clear();
+        }
+        for unseen in &sightings.unseen {
+            eprintln!("explore: nothing shows what is accepted any more: {unseen}");
+        }
+        sightings
+    }
+
+    /// Why no plan was tried.
+    fn untried(&self, summary: &Summary) -> String {
+        let why = if !summary.accepted.is_empty() {
+            format!(
+                "the run without disturbance cannot go on after what is accepted: {}",
+                summary.accepted.join("; ")
+            )
+        } else if summary.skipped > 0 {
+            "the time was over before the first run: give it more".to_owned()
+        } else {
+            let classes: Vec<String> = self.wanted_classes().iter().map(ToString::to_string).collect();
+            format!(
+                "the scenario has nothing that a disturbance of these classes could happen to: {}",
+                classes.join(", ")
+            )
+        };
+        format!("explore tried nothing: {why}")
+    }
 }
 
 impl std::fmt::Debug for Exploration {

@@ -50,6 +50,7 @@
 //! # }
 //! ```
 
+mod accepted;
 mod base;
 mod canonical;
 mod checks;

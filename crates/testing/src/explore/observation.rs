@@ -66,6 +66,8 @@ pub(super) struct Observation {
     pub(super) has_webhooks: bool,
     /// What is wrong whatever the reference did.
     pub(super) problems: Vec<Difference>,
+    /// The names of such problems that are accepted.
+    pub(super) tolerated: BTreeSet<String>,
     /// One before each step, if they were asked for.
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Whether what was planned has happened.

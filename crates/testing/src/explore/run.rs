@@ -1,6 +1,6 @@
 //! One run: a thread with a runtime of its own, whose clock is paused, and the steps in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -148,6 +148,8 @@ pub(super) struct Run<'a> {
     pub(super) cluster: Cluster,
     pub(super) ledger: Ledger,
     problems: Vec<Difference>,
+    /// The names of problems that are accepted: the run goes on after them.
+    tolerated: BTreeSet<String>,
     /// Whether the operator was seen to come to no rest. It is not waited for any more: it would only make more and more.
     is_restless: bool,
     /// The step that is taken.
@@ -224,6 +226,7 @@ impl<'a> Run<'a> {
             cluster: from.cluster.clone(),
             ledger: from.ledger.clone(),
             problems: Vec::new(),
+            tolerated: BTreeSet::new(),
             is_restless: false,
             step: request.first(),
             reached: request.plan.is_none(),
@@ -293,6 +296,7 @@ impl<'a> Run<'a> {
         observation.has_webhooks = has_webhooks.unwrap_or_default();
         observation.watched = self.env.traffic().watched();
         observation.problems = self.problems;
+        observation.tolerated = self.tolerated;
         observation.reached = self.reached;
         observation.refused_edit = self.refused_edit;
     }
@@ -329,6 +333,11 @@ impl<'a> Run<'a> {
 
     pub(super) fn problem(&mut self, name: impl Into<String>, details: Vec<String>) {
         let difference = Difference::new(self.step, name, details);
+        // After what never rests, nothing can go on.
+        if !self.is_restless && self.request.scenario.accepted.has(&difference.name) {
+            self.tolerated.insert(difference.name);
+            return;
+        }
         if self.problems.iter().all(|problem| problem.name != difference.name) {
             self.problems.push(difference);
         }

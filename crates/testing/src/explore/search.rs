@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_runtime::random::Random;
 
+use super::accepted::Accepted;
 use super::class::Class;
 use super::compare::{self, Difference};
 use super::enumerate;
@@ -45,6 +46,10 @@ pub(super) struct Search {
     pub(super) parted: Option<Vec<String>>,
     pub(super) step_names: Vec<String>,
     pub(super) tried: Vec<Tried>,
+    /// The names of accepted problems that some run has shown.
+    pub(super) tolerated: BTreeSet<String>,
+    /// Whether all plans were tried that there was time for.
+    pub(super) is_complete: bool,
 }
 
 impl Search {
@@ -118,6 +123,12 @@ impl References {
         References { whole, restarted }
     }
 
+    /// The names of accepted problems that they show.
+    pub(super) fn tolerated(&self) -> BTreeSet<String> {
+        let all = std::iter::once(&self.whole).chain(self.restarted.values());
+        all.flat_map(|run| run.tolerated.iter().cloned()).collect()
+    }
+
     /// Runs a plan, and says how it differs from a run that was restarted at the same step.
     pub(super) fn try_plan(&self, scenario: &Scenario, plan: &Plan) -> Option<(Observation, Vec<Difference>)> {
         let step = scenario.position(&plan.step)?;
@@ -137,12 +148,12 @@ impl References {
             keep_checkpoints: false,
         };
         let run = request.run();
-        let differences = judge(plan, reference, &run);
+        let differences = judge(plan, reference, &run, &scenario.accepted);
         Some((run, differences))
     }
 }
 
-fn judge(plan: &Plan, reference: &Observation, run: &Observation) -> Vec<Difference> {
+fn judge(plan: &Plan, reference: &Observation, run: &Observation, accepted: &Accepted) -> Vec<Difference> {
     let known: BTreeSet<&str> = reference.problems.iter().map(|problem| problem.name.as_str()).collect();
     let mut found: Vec<Difference> = run
         .problems
@@ -151,7 +162,7 @@ fn judge(plan: &Plan, reference: &Observation, run: &Observation) -> Vec<Differe
         .cloned()
         .collect();
     if found.is_empty() && !plan.changes_the_end() {
-        found = compare::differences(reference, run);
+        found = compare::differences(reference, run, accepted);
     }
     found
 }
@@ -174,6 +185,7 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
         ..Search::default()
     };
     let references = References::of(scenario, |_| true);
+    search.tolerated = references.tolerated();
     search.add(None, references.whole.problems.clone(), &references.whole);
     if !search.findings.is_empty() {
         return search;
@@ -195,7 +207,7 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
             let plan = Plan::new(Disturbance::Restart, name);
             let mut differences = restarted.problems.clone();
             if differences.is_empty() {
-                differences = compare::differences(&references.whole, restarted);
+                differences = compare::differences(&references.whole, restarted, &scenario.accepted);
             }
             search.note(&plan, Outcome::of(restarted, &differences));
             search.add(Some(&plan), differences, restarted);
@@ -212,9 +224,11 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
     let plans = enumerate::of_classes(plans, &extent.classes);
     run_all(scenario, extent, &references, &plans, (began, &mut search));
     let pairs = pairs(scenario, extent, &references);
-    if search.findings.is_empty() && !pairs.is_empty() {
+    let is_accepted = |finding: &Finding| scenario.accepted.has(&finding.difference.name);
+    if search.findings.iter().all(is_accepted) && !pairs.is_empty() {
         run_all(scenario, extent, &references, &pairs, (began, &mut search));
     }
+    search.is_complete = true;
     search
 }
 
@@ -272,6 +286,7 @@ fn run_all(
         *search.runs.entry(plan.class()).or_default() += 1;
         search.unreached += usize::from(result.outcome == Outcome::Unreached);
         search.note(plan, result.outcome);
+        search.tolerated.extend(result.tolerated);
         search.add_told(Some(plan), result.differences, &result.story);
     }
 }
