@@ -6,7 +6,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Class {
-    /// The manager is restarted between two steps, when everything has settled.
+    /// The manager is restarted between two steps, when everything has settled; or none runs while users take a step, and the one that
+    /// starts afterwards sees only what they left.
     Restart,
     /// The process ends before or after a write, and starts again; or another replica takes over.
     Crash,

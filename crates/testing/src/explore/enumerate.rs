@@ -34,6 +34,10 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
     let plan = |disturbance| Plan::new(disturbance, name);
     let writes = run.writes.iter().filter(|write| write.step == step && write.effective);
     let mut plans = Vec::new();
+    // Whoever writes what the webhooks of nobody judge is refused.
+    if !run.has_webhooks {
+        plans.push(plan(Disturbance::Down));
+    }
     let mut rights = BTreeSet::new();
     for write in writes {
         for strike in STRIKES {

@@ -15,7 +15,7 @@ use super::command::Wanted;
 use super::external::{External, ExternalSystem};
 use super::outcome_json::Ended;
 use super::output;
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::report::{self, Summary};
 use super::samples;
 use super::scenario::{Invariant, Scenario, Step};
@@ -292,7 +292,15 @@ impl Exploration {
         }
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(Error::Unmet(format!("two steps have the name {:?}", pair[0]))),
+            Some(pair) => return Err(Error::Unmet(format!("two steps have the name {:?}", pair[0]))),
+            None => {}
+        }
+        let own = |name: &&&str| !plan::can_name(name, &[(**name).to_owned()]);
+        match names.iter().find(own) {
+            Some(name) => Err(Error::Unmet(format!(
+                "no plan can name the step {name:?}: leave out \" of \", \", \", \" in step \", \" after step \", \" before step \" and \
+                 spaces at its ends"
+            ))),
             None => Ok(()),
         }
     }

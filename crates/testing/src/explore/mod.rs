@@ -58,6 +58,7 @@ mod class;
 mod cluster;
 mod command;
 mod compare;
+mod down;
 mod enumerate;
 mod exploration;
 mod external;

@@ -14,6 +14,9 @@ use crate::traffic::{Lag, Lateness, Right, Strike, WebhookTrouble, WriteAddress}
 /// How long a write is delayed.
 pub(super) const DELAY: Duration = Duration::from_secs(5);
 
+/// How a plan begins in which no manager runs.
+const DOWN: &str = "operator down";
+
 /// How far a clock is off.
 const HOUR: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 /// When a clock jumps: while the cluster rests after the first step.
@@ -24,6 +27,8 @@ const JUMP: Duration = Duration::from_secs(30);
 pub(super) enum Disturbance {
     /// The manager is another one since the beginning of the step.
     Restart,
+    /// No manager runs while users act; another one starts on what they left.
+    Down,
     /// Something happens to a write of the step.
     Write(Strike, WriteAddress),
     /// Events are late from a write of the step on, or from its beginning.
@@ -156,7 +161,7 @@ impl Plan {
             return Class::Pairs;
         }
         match &self.disturbance {
-            Disturbance::Restart => Class::Restart,
+            Disturbance::Restart | Disturbance::Down => Class::Restart,
             Disturbance::Write(
                 Strike::CrashBefore | Strike::CrashAfter | Strike::TakeOver | Strike::TakeOverBlind,
                 _,
@@ -233,11 +238,25 @@ impl Plan {
     }
 }
 
+/// Whether a plan with this step, and with these steps, is read as it is written.
+pub(super) fn can_name(step: &str, steps: &[String]) -> bool {
+    let is_trimmed = !step.is_empty() && step.trim() == step;
+    let is_read = |disturbance: Disturbance| {
+        let plan = Plan {
+            steps: Some(steps.to_vec()),
+            ..Plan::new(disturbance, step)
+        };
+        plan.to_string().parse() == Ok(plan)
+    };
+    is_trimmed && is_read(Disturbance::Restart) && is_read(Disturbance::Down)
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let step = &self.step;
         match &self.disturbance {
             Disturbance::Restart => write!(f, "restart before step {step}")?,
+            Disturbance::Down => write!(f, "{DOWN} in step {step}")?,
             Disturbance::Write(strike, at) => {
                 write_strike(f, *strike, at)?;
                 if let Some((strike, at)) = &self.second {
@@ -315,16 +334,20 @@ impl FromStr for Plan {
             None => (rest, None),
         };
         let unknown = || error("what happens is not known");
-        // Names of objects have no spaces.
-        let (what, second) = match what.split_once(" and ") {
-            Some((first, second)) => match disturbance(second, "in step").ok_or_else(unknown)? {
-                Disturbance::Write(strike, address) => (first, Some((strike, address))),
+        // What is one disturbance as a whole may hold every word, as the values of an edit do.
+        let (disturbance, second) = match (disturbance(what, place.trim()), what.split_once(" and ")) {
+            (Some(whole), _) => (whole, None),
+            (None, Some((first, second))) => match disturbance(second, "in step").ok_or_else(unknown)? {
+                Disturbance::Write(strike, address) => (
+                    disturbance(first, "in step").ok_or_else(unknown)?,
+                    Some((strike, address)),
+                ),
                 _ => return Err(error("only writes are disturbed twice")),
             },
-            None => (what, None),
+            (None, None) => return Err(unknown()),
         };
         Ok(Plan {
-            disturbance: disturbance(what, place.trim()).ok_or_else(unknown)?,
+            disturbance,
             second,
             step: step.to_owned(),
             steps,
@@ -357,6 +380,9 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
             };
         }
         _ => {}
+    }
+    if what == DOWN {
+        return Some(Disturbance::Down);
     }
     if let Some(rest) = what.strip_prefix("events of ") {
         return late(rest);
@@ -421,6 +447,10 @@ fn address(text: &str) -> Option<WriteAddress> {
     let (verb, rest) = text.split_once(' ')?;
     let (object, nth) = rest.rsplit_once(" #")?;
     let (resource, name) = object.rsplit_once('/')?;
+    // Neither has spaces: what has some are two addresses.
+    if object.contains(' ') {
+        return None;
+    }
     Some(WriteAddress {
         verb: verb.to_owned(),
         resource: resource.to_owned(),
@@ -437,6 +467,7 @@ mod tests {
     fn a_plan_is_read_as_it_is_written() {
         for text in [
             "restart before step scale",
+            "operator down in step scale of create, scale",
             "crash before create configmaps/x #1 in step create",
             "crash after patch deployments.apps/status/web #12 in step create of create, delete",
             "answer 409 to update configmaps/x #1 in step two words",
@@ -469,10 +500,31 @@ mod tests {
             "foreign configmaps/x before step create",
             "hold apps.example.com/x after step create of create",
             "fail nodes/node-1 after step create",
+            r#"change apps.example.com/a: /spec/text = "read and write" after step create"#,
+            r#"change apps.example.com/a: /spec/text = "crash after create x/y #1 and z" after step create"#,
             r#"change apps.example.com/a: /spec/text = " of step, in step x"; undo after step create of create"#,
         ] {
             let plan: Plan = text.parse().unwrap();
             assert_eq!(plan.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_name_that_a_plan_cannot_hold_is_known() {
+        let names = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+        for name in ["create", "two words", "read and write", "änderung", "of", "step 1"] {
+            assert!(can_name(name, &names(&["create", name])), "{name}");
+        }
+        for name in [
+            "",
+            "end of day",
+            "buy, sell",
+            "be in step with",
+            "go on after step one",
+            " x",
+            "x ",
+        ] {
+            assert!(!can_name(name, &names(&["create", name])), "{name}");
         }
     }
 

@@ -150,6 +150,8 @@ pub(super) struct Run<'a> {
     problems: Vec<Difference>,
     /// The names of problems that are accepted: the run goes on after them.
     tolerated: BTreeSet<String>,
+    /// Whether the step could not be taken: what comes after it says nothing.
+    is_given_up: bool,
     /// Whether the operator was seen to come to no rest. It is not waited for any more: it would only make more and more.
     is_restless: bool,
     /// The step that is taken.
@@ -227,6 +229,7 @@ impl<'a> Run<'a> {
             ledger: from.ledger.clone(),
             problems: Vec::new(),
             tolerated: BTreeSet::new(),
+            is_given_up: false,
             is_restless: false,
             step: request.first(),
             reached: request.plan.is_none(),
@@ -261,6 +264,9 @@ impl<'a> Run<'a> {
             observation.began.push(self.cluster.revision());
             let is_disturbed = self.plan_of_step().is_some();
             self.take_step().await;
+            if self.is_given_up {
+                break;
+            }
             let boundary = self.boundary().await;
             observation.boundaries.push(boundary);
             if !self.problems.is_empty() || (is_disturbed && self.request.plan.is_some_and(Plan::is_the_last)) {
@@ -307,6 +313,17 @@ impl<'a> Run<'a> {
 
     pub(super) fn server(&self) -> &ApiServer {
         &self.server
+    }
+
+    /// The step cannot be taken as planned, and nothing can be said of it.
+    pub(super) fn give_up(&mut self) {
+        self.reached = false;
+        self.is_given_up = true;
+    }
+
+    /// What was planned has happened.
+    pub(super) fn note_reached(&mut self) {
+        self.reached = true;
     }
 
     /// An edit was made.
@@ -385,10 +402,11 @@ impl<'a> Run<'a> {
         if !is_armed && let Some(lag) = lag {
             self.env.traffic().lags().begin(lag);
         }
-        let action = (self.request.scenario.steps[self.step].action)(Arc::clone(&self.env));
-        let (done, _) = self.guarded(AssertUnwindSafe(action).catch_unwind()).await;
-        if let Err(panic) = done {
-            self.problem("the step fails", vec![text_of(&*panic)]);
+        if matches!(plan, Some(plan) if plan.disturbance == Disturbance::Down) {
+            return self.take_step_while_down().await;
+        }
+        if let Err(panic) = self.act().await {
+            self.problem("the step fails", vec![panic]);
         }
         self.settle(None).await;
         if is_armed {
@@ -430,6 +448,13 @@ impl<'a> Run<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Does what users do in the step. An error is the text of a panic.
+    pub(super) async fn act(&mut self) -> Result<(), String> {
+        let action = (self.request.scenario.steps[self.step].action)(Arc::clone(&self.env));
+        let (done, _) = self.guarded(AssertUnwindSafe(action).catch_unwind()).await;
+        done.map_err(|panic| text_of(&*panic))
     }
 
     /// Lets the cluster come to rest after a step, and looks at it.

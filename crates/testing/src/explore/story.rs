@@ -49,6 +49,7 @@ fn is_before_a_step(disturbance: &Disturbance) -> bool {
     matches!(
         disturbance,
         Disturbance::Restart
+            | Disturbance::Down
             | Disturbance::Foreign(_)
             | Disturbance::Late(_, None)
             | Disturbance::Forbid(_)

@@ -71,7 +71,9 @@ impl Tried {
             | Disturbance::Recreate(object) => object.to_string(),
             Disturbance::Spec(edit) | Disturbance::CreatedSo(edit) => edit.object.to_string(),
             Disturbance::Forbid(right) => right.to_string(),
-            Disturbance::Restart | Disturbance::Clock(_) | Disturbance::Late(_, None) => "the whole step".to_owned(),
+            Disturbance::Restart | Disturbance::Down | Disturbance::Clock(_) | Disturbance::Late(_, None) => {
+                "the whole step".to_owned()
+            }
         };
         match &self.plan.second {
             Some((_, address)) => format!("{first} and {address}"),
@@ -83,6 +85,7 @@ impl Tried {
     pub(super) fn fault(&self) -> String {
         let first = match &self.plan.disturbance {
             Disturbance::Restart => "restart".to_owned(),
+            Disturbance::Down => "operator down".to_owned(),
             Disturbance::Write(strike, _) => strike_in_words(*strike),
             Disturbance::Late(lag, _) => lag.to_string(),
             Disturbance::Recreate(_) => "made again".to_owned(),

@@ -145,6 +145,12 @@ impl Traffic {
         self.0.dead.lock().insert(life);
     }
 
+    /// From now on nothing is answered that any manager asks that was started so far.
+    pub(crate) fn end_lives(&self) {
+        let started = self.0.lives.load(Ordering::Relaxed);
+        self.0.dead.lock().extend(0..started);
+    }
+
     fn is_dead(&self, life: u64) -> bool {
         self.0.dead.lock().contains(&life)
     }

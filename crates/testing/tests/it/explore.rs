@@ -43,8 +43,8 @@ async fn the_same_seed_gives_the_same_run_twenty_times() {
 async fn an_operator_that_is_right_passes() {
     let classes = [Class::Restart, Class::Crash, Class::Requests, Class::Watches];
     let summary = gardens().classes(classes).run().await;
-    // Two restarts, and fourteen disturbances of each of the two writes.
-    assert_eq!(summary.runs(), 30, "{summary}");
+    // Two restarts, two steps while it is down, and fourteen disturbances of each of the two writes.
+    assert_eq!(summary.runs(), 32, "{summary}");
     assert_eq!(summary.runs_of(Class::Crash), 8, "{summary}");
 }
 
@@ -243,6 +243,11 @@ async fn an_invariant_is_held_against_every_revision() {
 async fn an_exploration_without_steps_says_what_it_needs() {
     let error = explore(garden::operator).try_run().await.unwrap_err().text();
     assert!(error.contains("needs a step"), "{error}");
+    for name in ["end of day", "plant, then water"] {
+        let error = explore(garden::operator).step(name, |_| async {}).try_run().await;
+        let error = error.unwrap_err().text();
+        assert!(error.contains("no plan can name the step"), "{error}");
+    }
     let error = gardens().replay("crash").try_run().await.unwrap_err().text();
     assert!(error.contains("names no step"), "{error}");
 }
