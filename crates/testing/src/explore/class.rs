@@ -19,7 +19,7 @@ pub enum Class {
     Staleness,
     /// The role of the operator has not all rights, for a while.
     Rights,
-    /// The operator's own webhooks are down or slow, for a while.
+    /// The operator's own webhooks are down or slow for a while after a write, or down while users take a step.
     Webhooks,
     /// The clock of the operator's machine is an hour ahead or behind, or jumps by that much.
     Clock,

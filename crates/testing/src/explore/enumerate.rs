@@ -38,12 +38,15 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
     if !run.has_webhooks {
         plans.push(plan(Disturbance::Down));
     }
+    if run.users_call_webhooks.contains(&step) {
+        plans.push(plan(Disturbance::WebhooksDown));
+    }
     let mut rights = BTreeSet::new();
     for write in writes {
         for strike in STRIKES {
             plans.push(plan(Disturbance::Write(strike, write.address.clone())));
         }
-        if run.has_webhooks {
+        if run.calls_webhooks_after(write) {
             for trouble in [WebhookTrouble::Down, WebhookTrouble::Slow] {
                 plans.push(plan(Disturbance::Write(
                     Strike::Webhooks(trouble),

@@ -86,6 +86,7 @@ mod spec_run;
 mod story;
 mod tried;
 mod truth;
+mod webhooks;
 mod world;
 
 pub use class::Class;

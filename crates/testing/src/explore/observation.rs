@@ -14,7 +14,7 @@ use super::cluster::{Cluster, Followed};
 use super::compare::Difference;
 use super::plan::ObjectName;
 use super::rest::WriteCounts;
-use crate::traffic::{JournaledWrite, Right};
+use crate::traffic::{JournaledWrite, Right, TROUBLE, WebhookCall};
 
 /// The cluster after a step, when it had settled.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +64,10 @@ pub(super) struct Observation {
     pub(super) watched: BTreeSet<String>,
     /// Whether the operator has webhooks.
     pub(super) has_webhooks: bool,
+    /// Their calls, with the steps.
+    pub(super) webhook_calls: Vec<(usize, WebhookCall)>,
+    /// The steps in which they were called for what users did.
+    pub(super) users_call_webhooks: BTreeSet<usize>,
     /// What is wrong whatever the reference did.
     pub(super) problems: Vec<Difference>,
     /// The names of such problems that are accepted.
@@ -88,6 +92,14 @@ impl Observation {
             .changes
             .partition_point(|change| change.revision <= after.cluster.revision());
         self.changes.get(from..to).unwrap_or_default()
+    }
+
+    /// Whether webhooks were called in the step of a write after it, so soon that trouble that begins with it is met.
+    pub(super) fn calls_webhooks_after(&self, write: &JournaledWrite) -> bool {
+        let mut calls = self.webhook_calls.iter();
+        calls.any(|(step, call)| {
+            *step == write.step && call.number >= write.webhook_calls && call.at < write.sent + TROUBLE
+        })
     }
 
     /// The number of the step in which a revision was written.
@@ -135,6 +147,11 @@ impl ClusterChange {
                 && group == kind.group()
                 && (object.namespace(), object.name()) == (key.namespace(), key.name())
         })
+    }
+
+    /// Whether the test itself wrote it.
+    pub(super) fn is_of_the_test(&self) -> bool {
+        self.by() == Some(crate::env::FIELD_OWNER)
     }
 
     /// Who wrote it, if that is known.

@@ -16,6 +16,8 @@ pub(super) const DELAY: Duration = Duration::from_secs(5);
 
 /// How a plan begins in which no manager runs.
 const DOWN: &str = "operator down";
+/// How a plan begins in which webhooks do not answer users.
+const WEBHOOKS_DOWN: &str = "webhooks down";
 
 /// How far a clock is off.
 const HOUR: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
@@ -29,6 +31,8 @@ pub(super) enum Disturbance {
     Restart,
     /// No manager runs while users act; another one starts on what they left.
     Down,
+    /// The operator's webhooks are down while users act.
+    WebhooksDown,
     /// Something happens to a write of the step.
     Write(Strike, WriteAddress),
     /// Events are late from a write of the step on, or from its beginning.
@@ -166,7 +170,7 @@ impl Plan {
                 Strike::CrashBefore | Strike::CrashAfter | Strike::TakeOver | Strike::TakeOverBlind,
                 _,
             ) => Class::Crash,
-            Disturbance::Write(Strike::Webhooks(_), _) => Class::Webhooks,
+            Disturbance::Write(Strike::Webhooks(_), _) | Disturbance::WebhooksDown => Class::Webhooks,
             Disturbance::Write(Strike::DropWatches | Strike::ExpireWatches, _) => Class::Watches,
             Disturbance::Write(..) => Class::Requests,
             Disturbance::Late(..) | Disturbance::Recreate(_) => Class::Staleness,
@@ -201,6 +205,11 @@ impl Plan {
             self.disturbance,
             Disturbance::Write(Strike::TakeOver | Strike::TakeOverBlind, _)
         )
+    }
+
+    /// Whether nothing happens unless a webhook is called.
+    pub(super) fn needs_webhooks(&self) -> bool {
+        matches!(self.disturbance, Disturbance::Write(Strike::Webhooks(_), _))
     }
 
     /// Whether what the operator made may stay without an owner.
@@ -257,6 +266,7 @@ impl fmt::Display for Plan {
         match &self.disturbance {
             Disturbance::Restart => write!(f, "restart before step {step}")?,
             Disturbance::Down => write!(f, "{DOWN} in step {step}")?,
+            Disturbance::WebhooksDown => write!(f, "{WEBHOOKS_DOWN} in step {step}")?,
             Disturbance::Write(strike, at) => {
                 write_strike(f, *strike, at)?;
                 if let Some((strike, at)) = &self.second {
@@ -381,8 +391,10 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
         }
         _ => {}
     }
-    if what == DOWN {
-        return Some(Disturbance::Down);
+    match what {
+        DOWN => return Some(Disturbance::Down),
+        WEBHOOKS_DOWN => return Some(Disturbance::WebhooksDown),
+        _ => {}
     }
     if let Some(rest) = what.strip_prefix("events of ") {
         return late(rest);
@@ -487,6 +499,7 @@ mod tests {
             "clock jumps back in step create",
             "take over after create configmaps/x #1 in step create",
             "take over blindly after create configmaps/x #1 in step create",
+            "webhooks down in step create of create, delete",
             "webhooks down at create configmaps/x #1 in step create",
             "webhooks slow at create configmaps/x #1 in step create",
             "clock an hour behind in step create of create, delete",

@@ -28,7 +28,7 @@ use super::truth;
 use super::world;
 use crate::env::Resumed;
 use crate::fail::QUIET_THREAD;
-use crate::traffic::{Journal, Lag, Lateness, Signal, Traffic};
+use crate::traffic::{Journal, Lag, Lateness, Signal, Traffic, WebhookCall};
 use crate::{Error, TestEnv, TestRuntime};
 
 /// How much time passes after each step, so that what an operator does later is seen.
@@ -169,6 +169,9 @@ pub(super) struct Run<'a> {
     /// Whether the object that a plan changes was created.
     is_created_so: Option<Arc<AtomicBool>>,
     external: Option<ExternalInstance>,
+    /// As in an observation.
+    webhook_calls: Vec<(usize, WebhookCall)>,
+    users_call_webhooks: BTreeSet<usize>,
 }
 
 impl<'a> Run<'a> {
@@ -241,6 +244,8 @@ impl<'a> Run<'a> {
             refused_edit: None,
             is_created_so,
             external,
+            webhook_calls: Vec::new(),
+            users_call_webhooks: BTreeSet::new(),
             env,
         };
         run.settle(None).await;
@@ -264,6 +269,7 @@ impl<'a> Run<'a> {
             observation.began.push(self.cluster.revision());
             let is_disturbed = self.plan_of_step().is_some();
             self.take_step().await;
+            self.note_webhook_calls();
             if self.is_given_up {
                 break;
             }
@@ -300,6 +306,8 @@ impl<'a> Run<'a> {
         self.env.namespace().clone_into(&mut observation.namespace);
         let has_webhooks = self.env.with_manager(|manager| manager.has_webhooks);
         observation.has_webhooks = has_webhooks.unwrap_or_default();
+        observation.webhook_calls = self.webhook_calls;
+        observation.users_call_webhooks = self.users_call_webhooks;
         observation.watched = self.env.traffic().watched();
         observation.problems = self.problems;
         observation.tolerated = self.tolerated;
@@ -313,6 +321,17 @@ impl<'a> Run<'a> {
 
     pub(super) fn server(&self) -> &ApiServer {
         &self.server
+    }
+
+    /// The number of the step that is taken.
+    pub(super) fn step(&self) -> usize {
+        self.step
+    }
+
+    /// Whether the test itself has changed something since a revision.
+    pub(super) fn has_change_of_the_test(&self, since: u64) -> bool {
+        let new = self.changes.iter().filter(|change| change.revision > since);
+        new.into_iter().any(ClusterChange::is_of_the_test)
     }
 
     /// The step cannot be taken as planned, and nothing can be said of it.
@@ -373,7 +392,7 @@ impl<'a> Run<'a> {
     }
 
     /// The objects of the cluster and what the system outside holds, in a form in which equal runs are equal.
-    fn state(&self) -> canonical::State {
+    pub(super) fn state(&self) -> canonical::State {
         let mut state = canonical::state(&self.cluster);
         if let Some(external) = &self.external {
             canonical::add_external(&mut state, &self.cluster, &external.snapshot());
@@ -405,12 +424,17 @@ impl<'a> Run<'a> {
         if matches!(plan, Some(plan) if plan.disturbance == Disturbance::Down) {
             return self.take_step_while_down().await;
         }
-        if let Err(panic) = self.act().await {
+        if matches!(plan, Some(plan) if plan.disturbance == Disturbance::WebhooksDown) {
+            if !self.take_step_without_webhooks().await {
+                return;
+            }
+        } else if let Err(panic) = self.act().await {
             self.problem("the step fails", vec![panic]);
         }
         self.settle(None).await;
         if is_armed {
-            self.reached = !self.journal().is_armed();
+            let is_met = !plan.is_some_and(Plan::needs_webhooks) || self.env.traffic().webhooks().is_hit();
+            self.reached = !self.journal().is_armed() && is_met;
         }
         self.follow();
         match plan.map(|plan| &plan.disturbance) {
@@ -453,8 +477,20 @@ impl<'a> Run<'a> {
     /// Does what users do in the step. An error is the text of a panic.
     pub(super) async fn act(&mut self) -> Result<(), String> {
         let action = (self.request.scenario.steps[self.step].action)(Arc::clone(&self.env));
+        // What was called before is not of this step.
+        self.env.traffic().webhooks().take_calls();
         let (done, _) = self.guarded(AssertUnwindSafe(action).catch_unwind()).await;
+        if self.note_webhook_calls() {
+            self.users_call_webhooks.insert(self.step);
+        }
         done.map_err(|panic| text_of(&*panic))
+    }
+
+    /// Notes when webhooks were called. Whether they were.
+    fn note_webhook_calls(&mut self) -> bool {
+        let calls = self.env.traffic().webhooks().take_calls();
+        self.webhook_calls.extend(calls.iter().map(|call| (self.step, *call)));
+        !calls.is_empty()
     }
 
     /// Lets the cluster come to rest after a step, and looks at it.

@@ -50,6 +50,7 @@ fn is_before_a_step(disturbance: &Disturbance) -> bool {
         disturbance,
         Disturbance::Restart
             | Disturbance::Down
+            | Disturbance::WebhooksDown
             | Disturbance::Foreign(_)
             | Disturbance::Late(_, None)
             | Disturbance::Forbid(_)

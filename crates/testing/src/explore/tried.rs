@@ -71,9 +71,11 @@ impl Tried {
             | Disturbance::Recreate(object) => object.to_string(),
             Disturbance::Spec(edit) | Disturbance::CreatedSo(edit) => edit.object.to_string(),
             Disturbance::Forbid(right) => right.to_string(),
-            Disturbance::Restart | Disturbance::Down | Disturbance::Clock(_) | Disturbance::Late(_, None) => {
-                "the whole step".to_owned()
-            }
+            Disturbance::Restart
+            | Disturbance::Down
+            | Disturbance::WebhooksDown
+            | Disturbance::Clock(_)
+            | Disturbance::Late(_, None) => "the whole step".to_owned(),
         };
         match &self.plan.second {
             Some((_, address)) => format!("{first} and {address}"),
@@ -86,6 +88,7 @@ impl Tried {
         let first = match &self.plan.disturbance {
             Disturbance::Restart => "restart".to_owned(),
             Disturbance::Down => "operator down".to_owned(),
+            Disturbance::WebhooksDown => "webhooks down for users".to_owned(),
             Disturbance::Write(strike, _) => strike_in_words(*strike),
             Disturbance::Late(lag, _) => lag.to_string(),
             Disturbance::Recreate(_) => "made again".to_owned(),

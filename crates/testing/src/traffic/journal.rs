@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tower::{BoxError, Service};
 
 use super::layer::{HttpResponse, failure, whole};
@@ -157,6 +158,9 @@ pub(crate) struct JournaledWrite {
     pub(crate) revision_after: u64,
     /// How many records the trace had when it was sent.
     pub(crate) trace_position: u64,
+    /// When it was sent, and how often webhooks were called before.
+    pub(crate) sent: Instant,
+    pub(crate) webhook_calls: u64,
     pub(crate) strike: Option<Strike>,
 }
 
@@ -312,7 +316,7 @@ impl Journal {
     }
 
     /// Notes a write that is about to be made, and says what happens to it.
-    fn begin(&self, api_request: &ApiRequest, body: Option<Value>) -> (usize, Option<Strike>) {
+    fn begin(&self, api_request: &ApiRequest, body: Option<Value>, webhook_calls: u64) -> (usize, Option<Strike>) {
         let revision = (self.revision)();
         let trace_position = self.trace.get().map_or(0, |count| count());
         let mut state = self.state.lock();
@@ -332,6 +336,8 @@ impl Journal {
             revision,
             revision_after: revision,
             trace_position,
+            sent: Instant::now(),
+            webhook_calls,
             strike,
         });
         (state.writes.len() - 1, strike)
@@ -368,7 +374,11 @@ impl Journal {
     {
         let (parts, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
-        let (at, strike) = self.begin(api_request, serde_json::from_slice(&body).ok());
+        let (at, strike) = self.begin(
+            api_request,
+            serde_json::from_slice(&body).ok(),
+            traffic.webhooks().count(),
+        );
         // What somebody undoes at once is made again at once as long as the event is late: without a pause no time would pass.
         if traffic.lags().may_be_behind() {
             tokio::time::sleep(PAUSE).await;

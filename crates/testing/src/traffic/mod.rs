@@ -28,7 +28,7 @@ pub(crate) use layer::client;
 pub(crate) use observe::observed_client;
 pub(crate) use request::ApiRequest;
 pub(crate) use rewrite::{Rewrite, rewriting_client};
-pub(crate) use webhooks::{WebhookGate, WebhookTrouble};
+pub(crate) use webhooks::{TROUBLE, WebhookCall, WebhookGate, WebhookTrouble};
 
 /// The requests so far. Clones share the record.
 #[derive(Clone, Debug)]

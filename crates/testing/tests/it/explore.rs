@@ -152,7 +152,7 @@ async fn what_is_accepted_of_the_quiet_run_hides_no_other_mistake() {
     };
     let report = accepting().try_run().await.unwrap_err().text();
     assert!(!report.contains(untrue), "{report}");
-    let plan = "delete configmaps/roses after step plant of plant";
+    let plan = "delete configmaps/roses after step plant";
     assert!(report.contains("missing configmaps/roses"), "{report}");
     assert!(report.contains(&format!(".replay({plan:?})")), "{report}");
     let again = accepting().replay(plan).try_run().await.unwrap_err().text();

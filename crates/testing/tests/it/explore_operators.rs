@@ -12,6 +12,7 @@ use kubewright_runtime::conversion::Conversion;
 use kubewright_runtime::lease::ElectionOptions;
 use kubewright_runtime::object::ObjectKey;
 use kubewright_runtime::operator::{Operator, Rule};
+use kubewright_runtime::webhook::FailurePolicy;
 use kubewright_testing::explore::{Class, Exploration, explore};
 use kubewright_testing::{ControllerName, Controllers};
 use parking_lot::Mutex;
@@ -95,6 +96,26 @@ async fn two_controllers_and_their_webhooks_pass_when_errors_are_returned() {
     // Three writes: of the one controller, and two of the other.
     assert_eq!(summary.runs_of(Class::Webhooks), 6, "{summary}");
     assert_eq!(summary.runs_of(Class::Crash), 12, "{summary}");
+}
+
+fn gardens_with_webhooks(policy: FailurePolicy) -> Exploration {
+    with_few_controllers(explore(move || garden::operator_whose_webhooks(policy)))
+        .step("plant", |env| async move {
+            env.apply(garden::SAMPLE).await;
+        })
+        .classes([Class::Webhooks])
+}
+
+#[kubewright_testing::test]
+async fn what_webhooks_refuse_to_users_leaves_no_trace_and_what_passes_them_by_is_told() {
+    let summary = gardens_with_webhooks(FailurePolicy::Fail).run().await;
+    assert_eq!(summary.runs_of(Class::Webhooks), 1, "{summary}");
+    assert!(!summary.to_string().contains("never came"), "{summary}");
+    // Without the webhook nobody names a gardener.
+    let report = gardens_with_webhooks(FailurePolicy::Ignore).try_run().await;
+    let report = report.unwrap_err().text();
+    assert!(report.contains("different gardens.example.com/roses"), "{report}");
+    assert!(report.contains(".replay(\"webhooks down in step plant\")"), "{report}");
 }
 
 #[kubewright_testing::test]
