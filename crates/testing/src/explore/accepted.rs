@@ -23,7 +23,7 @@ impl Accepted {
     }
 
     /// Which of it the names show that were seen: each as `NAME: REASON`.
-    pub(super) fn sightings<'a>(&self, names: impl Iterator<Item = &'a str> + Clone) -> Sightings {
+    pub(super) fn sightings<'a>(&self, names: &(impl Iterator<Item = &'a str> + Clone)) -> Sightings {
         let is_seen = |(pattern, _): &&(String, String)| names.clone().any(|name| is_match(pattern, name));
         let (seen, unseen): (Vec<_>, Vec<_>) = self.0.iter().partition(is_seen);
         let told = |entries: Vec<&(String, String)>| -> Vec<String> {
@@ -57,7 +57,7 @@ mod tests {
         assert!(accepted.has("missing secrets/token"));
         assert!(accepted.has("unexpected services/web-*2"));
         assert!(!accepted.has("missing secrets/token-2"));
-        let sightings = accepted.sightings(["unexpected services/web-1"].into_iter());
+        let sightings = accepted.sightings(&["unexpected services/web-1"].into_iter());
         assert_eq!(sightings.seen, ["unexpected services/web-*: they are kept"]);
         assert_eq!(sightings.unseen, ["missing secrets/token: made by hand"]);
     }

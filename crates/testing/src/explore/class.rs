@@ -11,7 +11,8 @@ pub enum Class {
     Restart,
     /// The process ends before or after a write, and starts again; or another replica takes over.
     Crash,
-    /// A write is answered with 409, 429, 500 or 503, its answer gets lost, it does not arrive, gets no answer at all, or arrives late.
+    /// A write is answered with 409, 429, 500 or 503, its answer gets lost, it does not arrive or arrives late, or its answer comes late
+    /// or never, whether the server has done it or not; a read from the server fails, gets no answer or is late.
     Requests,
     /// All watches end at a write, with and without 410 Gone.
     Watches,

@@ -7,6 +7,7 @@ impl Run<'_> {
     /// is given up.
     pub(super) async fn take_step_while_down(&mut self) {
         self.env.traffic().end_lives();
+        self.count_panics();
         self.env.kill_manager();
         let done = self.act().await;
         self.rest().await;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use kubewright_runtime::operator::Operator;
 
 use super::accepted::{Accepted, Sightings};
+use super::again;
 use super::base::Base;
 use super::class::Class;
 use super::cluster::Cluster;
@@ -23,6 +24,9 @@ use super::search::{Extent, References, Search, search};
 use super::shrink::shrink;
 use crate::fail::or_fail;
 use crate::{Builder, Error, TestEnv};
+
+/// How many pairs the command tries, unless the test or the time says how many.
+const COMMANDED_PAIRS: usize = 50;
 
 /// Explores an operator. `operator` is called for every run: what one of them remembers, no other knows. See the
 /// [module](crate::explore).
@@ -160,7 +164,7 @@ impl Exploration {
     }
 
     /// When no single disturbance has shown anything, so many pairs of them are tried, chosen by the seed. Default: none; with a
-    /// [`time`](Self::time), as many as there is time for.
+    /// [`time`](Self::time), as many as there is time for; 50 in `kubewright explore`. The summary counts the others.
     pub fn pairs(mut self, most: usize) -> Self {
         self.pairs = Some(most);
         self
@@ -209,6 +213,10 @@ impl Exploration {
         self.scenario.seed = wanted.seed.unwrap_or(self.scenario.seed);
         self.jobs = wanted.jobs.unwrap_or(self.jobs).max(1);
         self.time = wanted.time.or(self.time);
+        // Who starts the command waits for it.
+        if wanted.report.is_some() && self.time.is_none() {
+            self.pairs = self.pairs.or(Some(COMMANDED_PAIRS));
+        }
         self.replay = wanted.replay.or_else(|| self.replay.take());
         self.repeats = wanted.repeats.unwrap_or(self.repeats).max(1);
         if let Some(folder) = &self.samples {
@@ -222,8 +230,8 @@ impl Exploration {
     fn explored(&self, began: Instant, commanded: Option<&Path>) -> Result<Summary, Error> {
         self.check()?;
         let classes = self.wanted_classes();
-        let mut found = if let Some(text) = &self.replay {
-            self.replayed(text)?
+        let (mut found, references) = if let Some(text) = &self.replay {
+            (self.replayed(text)?, None)
         } else {
             let extent = Extent {
                 classes: classes.to_vec(),
@@ -232,28 +240,28 @@ impl Exploration {
                 repeats: self.repeats,
                 pairs: self.pairs,
             };
-            search(&self.scenario, &extent)
+            let (found, references) = search(&self.scenario, &extent);
+            (found, Some(references))
         };
         if let Some(parted) = &found.parted {
             return Err(Error::Unmet(format!(
-                "two runs with seed {} differ without any disturbance: the order of a hash map, another thread, the machine's clock or \
-                 random numbers of the operator's own?\n  {}",
+                "two runs with seed {} differ without any disturbance: {}?\n  {}",
                 self.scenario.seed,
+                report::CHANCE,
                 parted.join("\n  ")
             )));
         }
         let Sightings { seen, unseen } = self.sightings(&found);
         let mut findings = std::mem::take(&mut found.findings);
         findings.retain(|finding| !self.scenario.accepted.has(&finding.difference.name));
+        let has_edits = classes.contains(&Class::Edits);
         let summary = Summary {
             runs: found.runs.clone(),
             unreached: found.unreached,
             skipped: found.skipped,
-            beyond: if classes.contains(&Class::Edits) {
-                found.beyond
-            } else {
-                0
-            },
+            untried_pairs: found.untried_pairs,
+            beyond: found.beyond * usize::from(has_edits),
+            unread_rules: found.unread_rules * usize::from(has_edits),
             seed: self.scenario.seed,
             accepted: seen,
             disappeared: unseen,
@@ -261,9 +269,13 @@ impl Exploration {
         if findings.is_empty() && summary.runs() == 0 && !classes.is_empty() {
             return Err(Error::Unmet(self.untried(&summary)));
         }
-        if self.replay.is_none() {
+        if let Some(references) = references {
             for finding in findings.iter_mut().take(report::MOST_FINDINGS) {
-                shrink(&self.scenario, finding);
+                again::check(&self.scenario, &references, finding);
+                // Of what chance decides, nothing can be left out.
+                if finding.parted.is_none() {
+                    shrink(&self.scenario, finding);
+                }
             }
         }
         let report = (!findings.is_empty()).then(|| report::text(&found, &findings, &summary));
@@ -291,9 +303,8 @@ impl Exploration {
             ));
         }
         names.sort_unstable();
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => return Err(Error::Unmet(format!("two steps have the name {:?}", pair[0]))),
-            None => {}
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::Unmet(format!("two steps have the name {:?}", pair[0])));
         }
         let own = |name: &&&str| !plan::can_name(name, &[(**name).to_owned()]);
         match names.iter().find(own) {
@@ -344,7 +355,7 @@ impl Exploration {
     fn sightings(&self, found: &Search) -> Sightings {
         let names = found.findings.iter().map(|finding| finding.difference.name.as_str());
         let names = names.chain(found.tolerated.iter().map(String::as_str));
-        let mut sightings = self.scenario.accepted.sightings(names);
+        let mut sightings = self.scenario.accepted.sightings(&names);
         let classes = self.wanted_classes();
         let is_all = self.classes.iter().all(|class| classes.contains(class));
         if !(is_all && found.is_complete && found.skipped == 0) {

@@ -51,6 +51,7 @@
 //! ```
 
 mod accepted;
+mod again;
 mod base;
 mod canonical;
 mod checks;

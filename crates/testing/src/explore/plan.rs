@@ -9,9 +9,9 @@ use kubewright_runtime::clock::Clock;
 
 use super::class::Class;
 use super::spec_edit::SpecEdit;
-use crate::traffic::{Lag, Lateness, Right, Strike, WebhookTrouble, WriteAddress};
+use crate::traffic::{Lag, Lateness, ReadAddress, ReadStrike, Right, Strike, WebhookTrouble, WriteAddress};
 
-/// How long a write is delayed.
+/// How long a write or its answer is delayed.
 pub(super) const DELAY: Duration = Duration::from_secs(5);
 
 /// How a plan begins in which no manager runs.
@@ -35,6 +35,8 @@ pub(super) enum Disturbance {
     WebhooksDown,
     /// Something happens to a write of the step.
     Write(Strike, WriteAddress),
+    /// Something happens to a read from the server.
+    Read(ReadStrike, ReadAddress),
     /// Events are late from a write of the step on, or from its beginning.
     Late(Lag, Option<WriteAddress>),
     /// An object that a step made is deleted and made again after the step, and the operator sees it as one change.
@@ -53,8 +55,10 @@ pub(super) enum Disturbance {
     Foreign(ObjectName),
     /// An object that a step made is deleted in the foreground after the step, and somebody else's finalizer keeps it for a while.
     Hold(ObjectName),
-    /// A node fails after the step, and comes back.
+    /// A node fails after the step, and comes back in time.
     FailNode(ObjectName),
+    /// A node fails after the step, and comes back when its Pods were evicted.
+    LoseNode(ObjectName),
     /// Users edit what the step made, after it.
     Spec(SpecEdit),
     /// The step makes an object as if it had been edited already: what an edit is compared with.
@@ -172,7 +176,7 @@ impl Plan {
             ) => Class::Crash,
             Disturbance::Write(Strike::Webhooks(_), _) | Disturbance::WebhooksDown => Class::Webhooks,
             Disturbance::Write(Strike::DropWatches | Strike::ExpireWatches, _) => Class::Watches,
-            Disturbance::Write(..) => Class::Requests,
+            Disturbance::Write(..) | Disturbance::Read(..) => Class::Requests,
             Disturbance::Late(..) | Disturbance::Recreate(_) => Class::Staleness,
             Disturbance::Forbid(_) => Class::Rights,
             Disturbance::Clock(_) => Class::Clock,
@@ -181,7 +185,8 @@ impl Plan {
             | Disturbance::Edit(_)
             | Disturbance::Foreign(_)
             | Disturbance::Hold(_)
-            | Disturbance::FailNode(_) => Class::World,
+            | Disturbance::FailNode(_)
+            | Disturbance::LoseNode(_) => Class::World,
             Disturbance::Spec(_) | Disturbance::CreatedSo(_) => Class::Edits,
         }
     }
@@ -232,7 +237,7 @@ impl Plan {
     /// Whether reads may time out that wait for what was written before, or for a list that is refused.
     pub(super) fn makes_reads_late(&self) -> bool {
         match &self.disturbance {
-            Disturbance::Write(Strike::TakeOverBlind, _) => true,
+            Disturbance::Write(Strike::TakeOverBlind, _) | Disturbance::Read(..) => true,
             Disturbance::Forbid(right) => right.is_to_read(),
             _ => self.class() == Class::Staleness,
         }
@@ -275,6 +280,7 @@ impl fmt::Display for Plan {
                 }
                 write!(f, " in step {step}")?;
             }
+            Disturbance::Read(strike, at) => write!(f, "{}{at} in step {step}", words_of_read(*strike))?,
             Disturbance::Late(lag, None) => write!(f, "{lag} in step {step}")?,
             Disturbance::Late(lag, Some(at)) => write!(f, "{lag} from {at} in step {step}")?,
             Disturbance::Recreate(object) => write!(f, "recreate {object} after step {step}")?,
@@ -286,6 +292,7 @@ impl fmt::Display for Plan {
             Disturbance::Foreign(object) => write!(f, "foreign {object} before step {step}")?,
             Disturbance::Hold(object) => write!(f, "hold {object} after step {step}")?,
             Disturbance::FailNode(node) => write!(f, "fail {node} after step {step}")?,
+            Disturbance::LoseNode(node) => write!(f, "lose {node} after step {step}")?,
             Disturbance::Spec(edit) => write!(f, "change {edit} after step {step}")?,
             Disturbance::CreatedSo(edit) => write!(f, "create {edit} in step {step}")?,
         }
@@ -293,6 +300,15 @@ impl fmt::Display for Plan {
             Some(steps) => write!(f, " of {}", steps.join(", ")),
             None => Ok(()),
         }
+    }
+}
+
+/// How a plan begins in which this happens to a read.
+fn words_of_read(strike: ReadStrike) -> &'static str {
+    match strike {
+        ReadStrike::Fail => "fail read ",
+        ReadStrike::TimeOut => "no answer to read ",
+        ReadStrike::Delay(_) => "delay read ",
     }
 }
 
@@ -304,6 +320,8 @@ fn write_strike(f: &mut fmt::Formatter<'_>, strike: Strike, at: &WriteAddress) -
         Strike::LoseAnswer => write!(f, "lose the answer to {at}"),
         Strike::Unreachable => write!(f, "no connection for {at}"),
         Strike::TimeOut => write!(f, "no answer to {at}"),
+        Strike::TimeOutAfter => write!(f, "no answer after {at}"),
+        Strike::LateAnswer(_) => write!(f, "late answer to {at}"),
         Strike::Delay(_) => write!(f, "delay {at}"),
         Strike::DropWatches => write!(f, "drop watches at {at}"),
         Strike::ExpireWatches => write!(f, "expire watches at {at}"),
@@ -386,6 +404,7 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
                 "recreate" => Some(Disturbance::Recreate(object(rest)?)),
                 "hold" => Some(Disturbance::Hold(object(rest)?)),
                 "fail" => Some(Disturbance::FailNode(object(rest)?)),
+                "lose" => Some(Disturbance::LoseNode(object(rest)?)),
                 _ => None,
             };
         }
@@ -398,6 +417,11 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
     }
     if let Some(rest) = what.strip_prefix("events of ") {
         return late(rest);
+    }
+    for strike in [ReadStrike::Fail, ReadStrike::TimeOut, ReadStrike::Delay(DELAY)] {
+        if let Some(rest) = what.strip_prefix(words_of_read(strike)) {
+            return Some(Disturbance::Read(strike, read_address(rest)?));
+        }
     }
     for propagation in Propagation::ALL {
         if let Some(rest) = what.strip_prefix(propagation.words()) {
@@ -428,6 +452,8 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
         ("webhooks slow at ", Strike::Webhooks(WebhookTrouble::Slow)),
         ("no connection for ", Strike::Unreachable),
         ("no answer to ", Strike::TimeOut),
+        ("no answer after ", Strike::TimeOutAfter),
+        ("late answer to ", Strike::LateAnswer(DELAY)),
         ("delay ", Strike::Delay(DELAY)),
         ("drop watches at ", Strike::DropWatches),
         ("expire watches at ", Strike::ExpireWatches),
@@ -452,6 +478,18 @@ fn late(text: &str) -> Option<Disturbance> {
         lateness,
     };
     Some(Disturbance::Late(lag, at))
+}
+
+/// `get configmaps #1`
+fn read_address(text: &str) -> Option<ReadAddress> {
+    let (right, nth) = text.rsplit_once(" #")?;
+    let (verb, resource) = right.split_once(' ')?;
+    let right = Right {
+        verb: verb.to_owned(),
+        resource: resource.to_owned(),
+    };
+    let nth = nth.parse().ok()?;
+    Some(ReadAddress { right, nth })
 }
 
 /// `create configmaps/x #1`
@@ -487,6 +525,11 @@ mod tests {
             "no connection for delete pods/other:a #1 in step create",
             "no answer to delete pods/other:a #1 in step create",
             "delay create configmaps/x #1 in step create",
+            "no answer after create configmaps/x #1 in step create",
+            "late answer to create configmaps/x #1 in step create",
+            "fail read get configmaps #1 in step create",
+            "no answer to read list apps.example.com #2 in step create of create",
+            "delay read get configmaps #1 in step create",
             "drop watches at create configmaps/x #1 in step create",
             "expire watches at create configmaps/x #1 in step create",
             "delete owners after create configmaps/x #1 in step create",
@@ -513,6 +556,7 @@ mod tests {
             "foreign configmaps/x before step create",
             "hold apps.example.com/x after step create of create",
             "fail nodes/node-1 after step create",
+            "lose nodes/node-1 after step create",
             r#"change apps.example.com/a: /spec/text = "read and write" after step create"#,
             r#"change apps.example.com/a: /spec/text = "crash after create x/y #1 and z" after step create"#,
             r#"change apps.example.com/a: /spec/text = " of step, in step x"; undo after step create of create"#,

@@ -19,6 +19,7 @@ use super::class::Class;
 use super::cluster::{Cluster, Followed};
 use super::compare::Difference;
 use super::external::ExternalInstance;
+use super::hold::{LONG_OUTAGE, SHORT_OUTAGE};
 use super::observation::{Boundary, Checkpoint, ClusterChange, Ledger, Observation};
 use super::plan::{Disturbance, ObjectName, Plan, Propagation};
 use super::rest;
@@ -148,6 +149,8 @@ pub(super) struct Run<'a> {
     pub(super) cluster: Cluster,
     pub(super) ledger: Ledger,
     problems: Vec<Difference>,
+    /// How often reconciles panicked, in managers that have ended.
+    panics: u64,
     /// The names of problems that are accepted: the run goes on after them.
     tolerated: BTreeSet<String>,
     /// Whether the step could not be taken: what comes after it says nothing.
@@ -171,7 +174,6 @@ pub(super) struct Run<'a> {
     external: Option<ExternalInstance>,
     /// As in an observation.
     webhook_calls: Vec<(usize, WebhookCall)>,
-    users_call_webhooks: BTreeSet<usize>,
 }
 
 impl<'a> Run<'a> {
@@ -231,6 +233,7 @@ impl<'a> Run<'a> {
             cluster: from.cluster.clone(),
             ledger: from.ledger.clone(),
             problems: Vec::new(),
+            panics: 0,
             tolerated: BTreeSet::new(),
             is_given_up: false,
             is_restless: false,
@@ -245,7 +248,6 @@ impl<'a> Run<'a> {
             is_created_so,
             external,
             webhook_calls: Vec::new(),
-            users_call_webhooks: BTreeSet::new(),
             env,
         };
         run.settle(None).await;
@@ -282,11 +284,8 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self, observation: &mut Observation) {
-        let panics = self.env.with_manager(|manager| {
-            let stats = manager.stats.iter();
-            stats.map(|(_, stats)| stats.snapshot().panics).sum::<u64>()
-        });
-        if panics.unwrap_or_default() > 0 {
+        self.count_panics();
+        if self.panics > 0 {
             self.problem("a reconcile panicked", Vec::new());
         }
         // A cache that is behind because of the plan may fail reads; they are tried again.
@@ -307,12 +306,20 @@ impl<'a> Run<'a> {
         let has_webhooks = self.env.with_manager(|manager| manager.has_webhooks);
         observation.has_webhooks = has_webhooks.unwrap_or_default();
         observation.webhook_calls = self.webhook_calls;
-        observation.users_call_webhooks = self.users_call_webhooks;
         observation.watched = self.env.traffic().watched();
         observation.problems = self.problems;
         observation.tolerated = self.tolerated;
         observation.reached = self.reached;
         observation.refused_edit = self.refused_edit;
+    }
+
+    /// Counts the panics of a manager that has come to its end.
+    pub(super) fn count_panics(&mut self) {
+        let panics = self.env.with_manager(|manager| {
+            let stats = manager.stats.iter();
+            stats.map(|(_, stats)| stats.snapshot().panics).sum::<u64>()
+        });
+        self.panics += panics.unwrap_or_default();
     }
 
     pub(super) fn cluster(&self) -> &Cluster {
@@ -421,6 +428,9 @@ impl<'a> Run<'a> {
         if !is_armed && let Some(lag) = lag {
             self.env.traffic().lags().begin(lag);
         }
+        if let Some(Disturbance::Read(strike, address)) = plan.map(|plan| &plan.disturbance) {
+            self.journal().arm_read(address.clone(), *strike);
+        }
         if matches!(plan, Some(plan) if plan.disturbance == Disturbance::Down) {
             return self.take_step_while_down().await;
         }
@@ -439,6 +449,8 @@ impl<'a> Run<'a> {
         self.follow();
         match plan.map(|plan| &plan.disturbance) {
             Some(Disturbance::Restart | Disturbance::Clock(_)) => self.reached = true,
+            Some(Disturbance::Read(..)) => self.reached = !self.journal().is_armed(),
+            Some(Disturbance::WebhooksDown) => self.reached = self.env.traffic().webhooks().is_hit(),
             Some(Disturbance::Late(..)) => self.reached = self.env.traffic().lags().has_held(),
             Some(Disturbance::Recreate(name)) => self.recreate(name).await,
             Some(Disturbance::Delete(name)) => {
@@ -454,7 +466,8 @@ impl<'a> Run<'a> {
                 }
             }
             Some(Disturbance::Hold(name)) => self.hold(name).await,
-            Some(Disturbance::FailNode(name)) => self.fail_node(name).await,
+            Some(Disturbance::FailNode(name)) => self.fail_node(name, SHORT_OUTAGE).await,
+            Some(Disturbance::LoseNode(name)) => self.fail_node(name, LONG_OUTAGE).await,
             Some(Disturbance::Spec(edit)) => self.edit_spec(edit).await,
             Some(Disturbance::CreatedSo(_)) => {
                 let done = self.is_created_so.as_ref();
@@ -480,17 +493,13 @@ impl<'a> Run<'a> {
         // What was called before is not of this step.
         self.env.traffic().webhooks().take_calls();
         let (done, _) = self.guarded(AssertUnwindSafe(action).catch_unwind()).await;
-        if self.note_webhook_calls() {
-            self.users_call_webhooks.insert(self.step);
-        }
         done.map_err(|panic| text_of(&*panic))
     }
 
-    /// Notes when webhooks were called. Whether they were.
-    fn note_webhook_calls(&mut self) -> bool {
+    /// Notes when webhooks were called.
+    fn note_webhook_calls(&mut self) {
         let calls = self.env.traffic().webhooks().take_calls();
         self.webhook_calls.extend(calls.iter().map(|call| (self.step, *call)));
-        !calls.is_empty()
     }
 
     /// Lets the cluster come to rest after a step, and looks at it.
@@ -644,6 +653,7 @@ impl<'a> Run<'a> {
     async fn answer(&mut self, signal: Signal) {
         match signal {
             Signal::Crashed => {
+                self.count_panics();
                 self.env.kill_manager();
                 if self.env.promote_standby() {
                     return;

@@ -30,6 +30,8 @@ pub(super) struct Finding {
     pub(super) story: Arc<[String]>,
     /// How many other plans show the same.
     pub(super) others: usize,
+    /// Where two runs of the plan parted, if they did.
+    pub(super) parted: Option<Vec<String>>,
 }
 
 /// What came of all runs.
@@ -40,8 +42,12 @@ pub(super) struct Search {
     /// Plans whose place was not reached.
     pub(super) unreached: usize,
     pub(super) skipped: usize,
+    /// Pairs that there are more than are tried.
+    pub(super) untried_pairs: usize,
     /// Edits of the schema that there are too many of.
     pub(super) beyond: usize,
+    /// CEL rules from which no edit comes.
+    pub(super) unread_rules: usize,
     /// Where two runs of the same seed parted.
     pub(super) parted: Option<Vec<String>>,
     pub(super) step_names: Vec<String>,
@@ -79,6 +85,7 @@ impl Search {
                     difference,
                     story: Arc::clone(story),
                     others: 0,
+                    parted: None,
                 }),
             }
         }
@@ -178,13 +185,17 @@ fn reference(scenario: &Scenario, keep_checkpoints: bool) -> Observation {
     request.run()
 }
 
-/// Tries everything.
-pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
+/// Tries everything. What is returned with it can run plans again.
+pub(super) fn search(scenario: &Scenario, extent: &Extent) -> (Search, References) {
+    let references = References::of(scenario, |_| true);
+    (search_with(scenario, extent, &references), references)
+}
+
+fn search_with(scenario: &Scenario, extent: &Extent, references: &References) -> Search {
     let mut search = Search {
         step_names: scenario.steps.iter().map(|step| step.name.clone()).collect(),
         ..Search::default()
     };
-    let references = References::of(scenario, |_| true);
     search.tolerated = references.tolerated();
     search.add(None, references.whole.problems.clone(), &references.whole);
     if !search.findings.is_empty() {
@@ -213,41 +224,47 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
             search.add(Some(&plan), differences, restarted);
         }
         plans.extend(enumerate::plans(step, name, restarted, &mut known));
-        let (edits, beyond) = enumerate::edits(step, name, restarted, scenario.seed, &mut known);
+        let (edits, left_out) = enumerate::edits(step, name, restarted, scenario.seed, &mut known);
         plans.extend(edits);
-        search.beyond += beyond;
+        search.beyond += left_out.beyond;
+        search.unread_rules += left_out.unread_rules;
     }
     for plan in plans.iter().filter(|plan| !extent.classes.contains(&plan.class())) {
         search.note(plan, Outcome::NotAskedFor);
     }
     let began = Instant::now();
     let plans = enumerate::of_classes(plans, &extent.classes);
-    run_all(scenario, extent, &references, &plans, (began, &mut search));
-    let pairs = pairs(scenario, extent, &references);
+    run_all(scenario, extent, references, &plans, (began, &mut search));
+    let (pairs, more) = pairs(scenario, extent, references);
+    search.untried_pairs = more;
     let is_accepted = |finding: &Finding| scenario.accepted.has(&finding.difference.name);
     if search.findings.iter().all(is_accepted) && !pairs.is_empty() {
-        run_all(scenario, extent, &references, &pairs, (began, &mut search));
+        run_all(scenario, extent, references, &pairs, (began, &mut search));
+    } else {
+        search.untried_pairs += pairs.len();
     }
     search.is_complete = true;
     search
 }
 
-/// The pairs that are tried. Of one that shows what a single one shows, nothing is learned: they come when those have found nothing.
-fn pairs(scenario: &Scenario, extent: &Extent, references: &References) -> Vec<Plan> {
+/// The pairs that are tried, and how many more there are. Of one that shows what a single one shows, nothing is learned: they come when those have found nothing.
+fn pairs(scenario: &Scenario, extent: &Extent, references: &References) -> (Vec<Plan>, usize) {
     if !extent.classes.contains(&Class::Pairs) {
-        return Vec::new();
+        return (Vec::new(), 0);
     }
     let random = Random::seeded(scenario.seed);
     let of_step = |(step, restarted): (&usize, &Observation)| {
         enumerate::pairs(*step, &scenario.steps[*step].name, restarted, &random)
     };
     let mut pairs: Vec<Plan> = references.restarted.iter().flat_map(of_step).collect();
+    let all = pairs.len();
     match (extent.pairs, extent.time) {
         (Some(most), _) => pairs.truncate(most),
         (None, Some(_)) => {}
         (None, None) => pairs.clear(),
     }
-    pairs
+    let more = all - pairs.len();
+    (pairs, more)
 }
 
 fn run_all(

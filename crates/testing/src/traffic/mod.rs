@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 pub(crate) use fault::ActiveFault;
 pub use fault::{Effect, Fault, Injected, Requests};
-pub(crate) use journal::{Journal, JournaledWrite, Right, Signal, Strike, WriteAddress};
+pub(crate) use journal::{Journal, JournaledWrite, ReadAddress, ReadStrike, Right, Signal, Strike, WriteAddress};
 pub(crate) use lag::{Lag, Lags, Lateness};
 pub(crate) use layer::client;
 pub(crate) use observe::observed_client;
