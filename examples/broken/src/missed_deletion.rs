@@ -33,9 +33,9 @@ pub fn fixed(cloud: Arc<Cloud>) -> Operator {
             if app.metadata.deletion_timestamp.is_none() {
                 guard(&client, &app).await?;
                 cloud.ensure(&app.name_any());
-            } else if has_finalizer(&app, FINALIZER) {
+            } else if has_finalizer(&*app, FINALIZER) {
                 cloud.delete(&app.name_any());
-                let mut changed = app.clone();
+                let mut changed = app.into_owned();
                 remove_finalizer(&mut changed, FINALIZER);
                 client.update(&changed).await?;
             }

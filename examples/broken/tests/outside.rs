@@ -2,36 +2,20 @@
 
 //! A mistake that shows outside the cluster alone is found by a fake that takes part.
 
+#[path = "scenarios/cloud.rs"]
+mod cloud;
+
 use std::sync::Arc;
 
+use broken_operators::missed_deletion;
 use broken_operators::outside::{self, Cloud};
-use broken_operators::{App, AppSpec, missed_deletion};
 use kubewright::prelude::*;
-use kubewright::serde_json::Value;
-use kubewright::testing::explore::{Class, Exploration, External, explore_with};
+use kubewright::testing::explore::{Class, Exploration};
 use kubewright::testing::{ControllerName, Controllers};
 
-/// The fake, as an exploration asks for it.
-#[derive(Default)]
-struct FakeCloud(Arc<Cloud>);
-
-impl External for FakeCloud {
-    fn snapshot(&self) -> Value {
-        self.0.snapshot()
-    }
-
-    fn restore(&self, snapshot: &Value) {
-        self.0.restore(snapshot);
-    }
-}
-
 fn scenario(operator: fn(Arc<Cloud>) -> Operator) -> Exploration {
-    explore_with(FakeCloud::default, move |cloud| operator(Arc::clone(&cloud.0)))
+    cloud::app(operator)
         .environment(|builder| builder.controllers(Controllers::only([ControllerName::GarbageCollector])))
-        .step("create", |env| async move {
-            env.create(&App::new("app", AppSpec::default())).await;
-        })
-        .step("delete", |env| async move { env.delete::<App>("app").await })
 }
 
 #[kubewright::test]
