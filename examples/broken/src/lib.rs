@@ -11,9 +11,11 @@ pub mod edge_triggered;
 pub mod first_of_two;
 pub mod forbidden;
 pub mod generated_name;
+pub mod gives_up;
 pub mod ignores_deletion;
 pub mod late_finalizer;
 pub mod made_once;
+pub mod missed_deletion;
 pub mod never_rests;
 pub mod no_owner;
 pub mod noted_first;
@@ -106,6 +108,23 @@ where
     F: Fn(Client, View<App>) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<Action>> + Send + 'static,
 {
+    operator_of_keys(children, move |client, request| {
+        let reconcile = reconcile.clone();
+        async move {
+            match client.get_opt::<App>(&request).await? {
+                Some(app) => reconcile(client, app).await,
+                None => Ok(Action::done()),
+            }
+        }
+    })
+}
+
+/// An operator of Apps with this reconcile, also of those that are gone.
+pub(crate) fn operator_of_keys<F, Fut>(children: Children, reconcile: F) -> Operator
+where
+    F: Fn(Client, Request) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<Action>> + Send + 'static,
+{
     let controller = Controller::of::<App>();
     let controller = match children {
         Children::Watched => controller.owns::<ConfigMap>().owns::<Service>(),
@@ -113,15 +132,7 @@ where
     };
     let controller = controller.reconcile_with(move |context| {
         let (client, reconcile) = (context.client(), reconcile.clone());
-        move |request: Request| {
-            let (client, reconcile) = (client.clone(), reconcile.clone());
-            async move {
-                match client.get_opt::<App>(&request).await? {
-                    Some(app) => reconcile(client, app).await,
-                    None => Ok(Action::done()),
-                }
-            }
-        }
+        move |request: Request| reconcile(client.clone(), request)
     });
     Operator::new("broken")
         .resource::<App>()

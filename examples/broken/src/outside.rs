@@ -27,6 +27,18 @@ impl Cloud {
         })
     }
 
+    /// Makes a bucket, unless its owner has one.
+    pub fn ensure(&self, owner: &str) {
+        if self.find(owner).is_none() {
+            self.create(owner);
+        }
+    }
+
+    /// Deletes the buckets of an owner.
+    pub fn delete(&self, owner: &str) {
+        self.buckets(|buckets| buckets.retain(|_, own| own != owner));
+    }
+
     /// The bucket of an owner.
     pub fn find(&self, owner: &str) -> Option<String> {
         self.buckets(|buckets| {

@@ -21,8 +21,14 @@ const METADATA: [&str; 6] = [
     "generation",
     "selfLink",
 ];
-/// Fields that simulated or real machines fill in.
-const MACHINES: [&str; 4] = ["containerID", "nodePort", "healthCheckNodePort", "restartCount"];
+/// Fields that simulated or real machines fill in, or the scheduler.
+const MACHINES: [&str; 5] = [
+    "containerID",
+    "nodeName",
+    "nodePort",
+    "healthCheckNodePort",
+    "restartCount",
+];
 /// Annotations that count the past.
 const COUNTERS: [&str; 2] = [
     "deployment.kubernetes.io/revision",

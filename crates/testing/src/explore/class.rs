@@ -6,11 +6,13 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Class {
-    /// The manager is restarted between two steps, when everything has settled.
+    /// The manager is restarted between two steps, when everything has settled; or none runs while users take a step, and the one that
+    /// starts afterwards sees only what they left.
     Restart,
     /// The process ends before or after a write, and starts again; or another replica takes over.
     Crash,
-    /// A write is answered with 409, 429, 500 or 503, its answer gets lost, it does not arrive, gets no answer at all, or arrives late.
+    /// A write is answered with 409, 429, 500 or 503, its answer gets lost, it does not arrive or arrives late, or its answer comes late
+    /// or never, whether the server has done it or not; a read from the server fails, gets no answer or is late.
     Requests,
     /// All watches end at a write, with and without 410 Gone.
     Watches,
@@ -18,7 +20,7 @@ pub enum Class {
     Staleness,
     /// The role of the operator has not all rights, for a while.
     Rights,
-    /// The operator's own webhooks are down or slow, for a while.
+    /// The operator's own webhooks are down or slow for a while after a write, or down while users take a step.
     Webhooks,
     /// The clock of the operator's machine is an hour ahead or behind, or jumps by that much.
     Clock,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::accepted::Accepted;
 use super::canonical::State;
 use super::observation::{Boundary, Observation};
 use super::plan::ObjectName;
@@ -35,17 +36,20 @@ impl Difference {
     }
 }
 
-/// The differences at the first step after which there are any.
-pub(super) fn differences(reference: &Observation, run: &Observation) -> Vec<Difference> {
+/// The differences at the first step after which there are any that are not accepted, and the accepted ones before it.
+pub(super) fn differences(reference: &Observation, run: &Observation, accepted: &Accepted) -> Vec<Difference> {
+    let mut all = Vec::new();
     for (at, boundary) in run.boundaries.iter().enumerate() {
         let step = run.first + at;
         let Some(expected) = reference.after(step) else { break };
         let found = boundaries(step, expected, boundary);
-        if !found.is_empty() {
-            return found;
+        let is_accepted = found.iter().all(|difference| accepted.has(&difference.name));
+        all.extend(found);
+        if !is_accepted {
+            break;
         }
     }
-    Vec::new()
+    all
 }
 
 fn boundaries(step: usize, expected: &Boundary, boundary: &Boundary) -> Vec<Difference> {

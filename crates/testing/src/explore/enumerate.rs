@@ -7,12 +7,12 @@ use kubewright_runtime::random::Random;
 use super::class::Class;
 use super::observation::{Observation, family};
 use super::plan::{DELAY, Disturbance, Plan, Propagation, Skew};
-use super::spec_plans;
+use super::spec_plans::{self, Edits};
 use super::world;
-use crate::traffic::{Lag, Lateness, Strike, WebhookTrouble, WriteAddress};
+use crate::traffic::{Lag, Lateness, ReadAddress, ReadStrike, Strike, WebhookTrouble, WriteAddress};
 
 /// What may happen to a write, the likeliest first.
-const STRIKES: [Strike; 14] = [
+const STRIKES: [Strike; 16] = [
     Strike::CrashAfter,
     Strike::CrashBefore,
     Strike::TakeOverBlind,
@@ -24,22 +24,36 @@ const STRIKES: [Strike; 14] = [
     Strike::Answer(429),
     Strike::Answer(503),
     Strike::TimeOut,
+    Strike::TimeOutAfter,
     Strike::Delay(DELAY),
+    Strike::LateAnswer(DELAY),
     Strike::DropWatches,
     Strike::ExpireWatches,
 ];
+
+/// What may happen to a read from the server.
+const READ_STRIKES: [ReadStrike; 3] = [ReadStrike::Fail, ReadStrike::TimeOut, ReadStrike::Delay(DELAY)];
+/// Of reads of one resource in a step, so many are disturbed.
+const MOST_READS: u64 = 3;
 
 /// The plans for a step, from a run in which the manager was started before it. Writes that changed nothing are left alone.
 pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTreeSet<String>) -> Vec<Plan> {
     let plan = |disturbance| Plan::new(disturbance, name);
     let writes = run.writes.iter().filter(|write| write.step == step && write.effective);
     let mut plans = Vec::new();
+    // Whoever writes what the webhooks of nobody judge is refused.
+    if !run.has_webhooks {
+        plans.push(plan(Disturbance::Down));
+    }
+    if run.calls_webhooks_in(step) {
+        plans.push(plan(Disturbance::WebhooksDown));
+    }
     let mut rights = BTreeSet::new();
     for write in writes {
         for strike in STRIKES {
             plans.push(plan(Disturbance::Write(strike, write.address.clone())));
         }
-        if run.has_webhooks {
+        if run.calls_webhooks_after(write) {
             for trouble in [WebhookTrouble::Down, WebhookTrouble::Slow] {
                 plans.push(plan(Disturbance::Write(
                     Strike::Webhooks(trouble),
@@ -55,8 +69,14 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
         }
         rights.insert(write.address.right());
     }
-    let reads = run.reads.iter().filter(|(at, _)| *at == step);
-    rights.extend(reads.map(|(_, right)| right.clone()));
+    for ((_, right), count) in run.reads.iter().filter(|((at, _), _)| *at == step) {
+        for nth in 1..=MOST_READS.min(*count) {
+            let right = right.clone();
+            let address = ReadAddress { right, nth };
+            plans.extend(READ_STRIKES.map(|strike| plan(Disturbance::Read(strike, address.clone()))));
+        }
+        rights.insert(right.clone());
+    }
     plans.extend(rights.into_iter().map(|right| plan(Disturbance::Forbid(right))));
     plans.extend(Skew::ALL.into_iter().map(|skew| plan(Disturbance::Clock(skew))));
     plans.extend(
@@ -79,7 +99,8 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
     }
     for node in world::nodes_with_new_pods(&boundary.cluster) {
         if known.insert(format!("fail {node}")) {
-            plans.push(plan(Disturbance::FailNode(node)));
+            plans.push(plan(Disturbance::FailNode(node.clone())));
+            plans.push(plan(Disturbance::LoseNode(node)));
         }
     }
     for made in &boundary.made {
@@ -102,20 +123,21 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
     plans
 }
 
-/// The edits of what a step made, and how many are left out.
+/// The edits of what a step made, and what is left out.
 pub(super) fn edits(
     step: usize,
     name: &str,
     run: &Observation,
     seed: u64,
     known: &mut BTreeSet<String>,
-) -> (Vec<Plan>, usize) {
+) -> (Vec<Plan>, Edits) {
     let Some(boundary) = run.after(step) else {
-        return (Vec::new(), 0);
+        return (Vec::new(), Edits::default());
     };
-    let (edits, beyond) = spec_plans::edits(boundary, seed, |object| known.insert(format!("edits of {object}")));
-    let plans = edits.into_iter().map(|edit| Plan::new(Disturbance::Spec(edit), name));
-    (plans.collect(), beyond)
+    let mut all = spec_plans::edits(boundary, seed, |object| known.insert(format!("edits of {object}")));
+    let edits = std::mem::take(&mut all.found).into_iter();
+    let plans = edits.map(|edit| Plan::new(Disturbance::Spec(edit), name)).collect();
+    (plans, all)
 }
 
 /// What may come late in a step, and from where on. Of places between which nothing happens that could be late, one is enough.

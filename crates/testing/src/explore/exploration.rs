@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use kubewright_runtime::operator::Operator;
 
+use super::accepted::{Accepted, Sightings};
+use super::again;
 use super::base::Base;
 use super::class::Class;
 use super::cluster::Cluster;
@@ -14,14 +16,17 @@ use super::command::Wanted;
 use super::external::{External, ExternalSystem};
 use super::outcome_json::Ended;
 use super::output;
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::report::{self, Summary};
 use super::samples;
 use super::scenario::{Invariant, Scenario, Step};
-use super::search::{Extent, Finding, References, Search, search};
+use super::search::{Extent, References, Search, search};
 use super::shrink::shrink;
 use crate::fail::or_fail;
 use crate::{Builder, Error, TestEnv};
+
+/// How many pairs the command tries, unless the test or the time says how many.
+const COMMANDED_PAIRS: usize = 50;
 
 /// Explores an operator. `operator` is called for every run: what one of them remembers, no other knows. See the
 /// [module](crate::explore).
@@ -34,11 +39,12 @@ pub fn explore(operator: impl Fn() -> Operator + Send + Sync + 'static) -> Explo
             steps: Vec::new(),
             invariants: Vec::new(),
             seed: 0,
+            accepted: Accepted::default(),
             base: Base::default(),
         },
         classes: Class::ALL.to_vec(),
-        accepted: Vec::new(),
         replay: None,
+        commanded: None,
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
         time: None,
         pairs: None,
@@ -66,8 +72,9 @@ pub fn explore_with<E: External>(
 pub struct Exploration {
     scenario: Scenario,
     classes: Vec<Class>,
-    accepted: Vec<(String, String)>,
     replay: Option<String>,
+    /// The classes that the command wants instead.
+    commanded: Option<Vec<Class>>,
     jobs: usize,
     time: Option<Duration>,
     pairs: Option<usize>,
@@ -130,9 +137,11 @@ impl Exploration {
     }
 
     /// Lets a difference pass. `difference` is its name in the report, as `missing secrets/token`; a name that ends with `*` stands for
-    /// all that begin so. An accepted difference that no run shows any more is told on stderr and in the summary.
+    /// all that begin so. Runs go on after it, that without disturbance as well, so that other mistakes are still found; only after an
+    /// operator that never comes to rest no run can go on. An accepted difference that no run shows any more is told on stderr and in
+    /// the summary, if all was tried that could show it.
     pub fn accept(mut self, difference: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.accepted.push((difference.into(), reason.into()));
+        self.scenario.accepted.add(difference.into(), reason.into());
         self
     }
 
@@ -155,7 +164,7 @@ impl Exploration {
     }
 
     /// When no single disturbance has shown anything, so many pairs of them are tried, chosen by the seed. Default: none; with a
-    /// [`time`](Self::time), as many as there is time for.
+    /// [`time`](Self::time), as many as there is time for; 50 in `kubewright explore`. The summary counts the others.
     pub fn pairs(mut self, most: usize) -> Self {
         self.pairs = Some(most);
         self
@@ -200,10 +209,14 @@ impl Exploration {
 
     /// Takes what the command wants, and the steps of samples.
     fn prepare(&mut self, wanted: Wanted) -> Result<(), Error> {
-        self.classes = wanted.classes.unwrap_or_else(|| std::mem::take(&mut self.classes));
+        self.commanded = wanted.classes;
         self.scenario.seed = wanted.seed.unwrap_or(self.scenario.seed);
         self.jobs = wanted.jobs.unwrap_or(self.jobs).max(1);
         self.time = wanted.time.or(self.time);
+        // Who starts the command waits for it.
+        if wanted.report.is_some() && self.time.is_none() {
+            self.pairs = self.pairs.or(Some(COMMANDED_PAIRS));
+        }
         self.replay = wanted.replay.or_else(|| self.replay.take());
         self.repeats = wanted.repeats.unwrap_or(self.repeats).max(1);
         if let Some(folder) = &self.samples {
@@ -216,47 +229,53 @@ impl Exploration {
 
     fn explored(&self, began: Instant, commanded: Option<&Path>) -> Result<Summary, Error> {
         self.check()?;
-        let mut found = if let Some(text) = &self.replay {
-            self.replayed(text)?
+        let classes = self.wanted_classes();
+        let (mut found, references) = if let Some(text) = &self.replay {
+            (self.replayed(text)?, None)
         } else {
             let extent = Extent {
-                classes: self.classes.clone(),
+                classes: classes.to_vec(),
                 jobs: self.jobs,
                 time: self.time,
                 repeats: self.repeats,
                 pairs: self.pairs,
             };
-            search(&self.scenario, &extent)
+            let (found, references) = search(&self.scenario, &extent);
+            (found, Some(references))
         };
         if let Some(parted) = &found.parted {
             return Err(Error::Unmet(format!(
-                "two runs with seed {} differ without any disturbance: the order of a hash map, another thread, the machine's clock or \
-                 random numbers of the operator's own?\n  {}",
+                "two runs with seed {} differ without any disturbance: {}?\n  {}",
                 self.scenario.seed,
+                report::CHANCE,
                 parted.join("\n  ")
             )));
         }
-        let Sifted {
-            mut findings,
-            accepted,
-            disappeared,
-        } = self.sift(std::mem::take(&mut found.findings));
+        let Sightings { seen, unseen } = self.sightings(&found);
+        let mut findings = std::mem::take(&mut found.findings);
+        findings.retain(|finding| !self.scenario.accepted.has(&finding.difference.name));
+        let has_edits = classes.contains(&Class::Edits);
         let summary = Summary {
             runs: found.runs.clone(),
             unreached: found.unreached,
             skipped: found.skipped,
-            beyond: if self.classes.contains(&Class::Edits) {
-                found.beyond
-            } else {
-                0
-            },
+            untried_pairs: found.untried_pairs,
+            beyond: found.beyond * usize::from(has_edits),
+            unread_rules: found.unread_rules * usize::from(has_edits),
             seed: self.scenario.seed,
-            accepted,
-            disappeared,
+            accepted: seen,
+            disappeared: unseen,
         };
-        if self.replay.is_none() {
+        if findings.is_empty() && summary.runs() == 0 && !classes.is_empty() {
+            return Err(Error::Unmet(self.untried(&summary)));
+        }
+        if let Some(references) = references {
             for finding in findings.iter_mut().take(report::MOST_FINDINGS) {
-                shrink(&self.scenario, finding);
+                again::check(&self.scenario, &references, finding);
+                // Of what chance decides, nothing can be left out.
+                if finding.parted.is_none() {
+                    shrink(&self.scenario, finding);
+                }
             }
         }
         let report = (!findings.is_empty()).then(|| report::text(&found, &findings, &summary));
@@ -284,8 +303,15 @@ impl Exploration {
             ));
         }
         names.sort_unstable();
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(Error::Unmet(format!("two steps have the name {:?}", pair[0]))),
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::Unmet(format!("two steps have the name {:?}", pair[0])));
+        }
+        let own = |name: &&&str| !plan::can_name(name, &[(**name).to_owned()]);
+        match names.iter().find(own) {
+            Some(name) => Err(Error::Unmet(format!(
+                "no plan can name the step {name:?}: leave out \" of \", \", \", \" in step \", \" after step \", \" before step \" and \
+                 spaces at its ends"
+            ))),
             None => Ok(()),
         }
     }
@@ -304,6 +330,7 @@ impl Exploration {
             step_names: scenario.steps.iter().map(|step| step.name.clone()).collect(),
             ..Search::default()
         };
+        found.tolerated = references.tolerated();
         found.add(None, references.whole.problems.clone(), &references.whole);
         if !found.findings.is_empty() {
             return Ok(found);
@@ -313,44 +340,51 @@ impl Exploration {
         };
         found.runs.insert(plan.class(), 1);
         found.unreached = usize::from(!run.reached);
+        found.tolerated.extend(run.tolerated.iter().cloned());
         found.add(Some(&plan), differences, &run);
         Ok(found)
     }
 
-    fn sift(&self, findings: Vec<Finding>) -> Sifted {
-        let is = |pattern: &str, name: &str| match pattern.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix) || name == pattern,
-            None => name == pattern,
-        };
-        let (mut accepted, mut disappeared) = (Vec::new(), Vec::new());
-        for (pattern, reason) in &self.accepted {
-            if findings.iter().any(|finding| is(pattern, &finding.difference.name)) {
-                accepted.push(format!("{pattern}: {reason}"));
-            } else if self.replay.is_none() {
-                eprintln!("explore: nothing shows {pattern:?} any more, which is accepted: {reason}");
-                disappeared.push(format!("{pattern}: {reason}"));
-            }
-        }
-        let is_accepted = |finding: &Finding| {
-            self.accepted
-                .iter()
-                .any(|(pattern, _)| is(pattern, &finding.difference.name))
-        };
-        Sifted {
-            findings: findings.into_iter().filter(|finding| !is_accepted(finding)).collect(),
-            accepted,
-            disappeared,
-        }
+    /// The classes that are tried: the command's, or else the test's.
+    fn wanted_classes(&self) -> &[Class] {
+        self.commanded.as_deref().unwrap_or(&self.classes)
     }
-}
 
-/// Findings, and what was accepted.
-struct Sifted {
-    /// Those that nobody accepted.
-    findings: Vec<Finding>,
-    accepted: Vec<String>,
-    /// What is accepted and nothing shows.
-    disappeared: Vec<String>,
+    /// What of the accepted differences was seen. That one was not seen is told only if all was tried to the end in which the test's
+    /// classes could have shown it.
+    fn sightings(&self, found: &Search) -> Sightings {
+        let names = found.findings.iter().map(|finding| finding.difference.name.as_str());
+        let names = names.chain(found.tolerated.iter().map(String::as_str));
+        let mut sightings = self.scenario.accepted.sightings(&names);
+        let classes = self.wanted_classes();
+        let is_all = self.classes.iter().all(|class| classes.contains(class));
+        if !(is_all && found.is_complete && found.skipped == 0) {
+            sightings.unseen.clear();
+        }
+        for unseen in &sightings.unseen {
+            eprintln!("explore: nothing shows what is accepted any more: {unseen}");
+        }
+        sightings
+    }
+
+    /// Why no plan was tried.
+    fn untried(&self, summary: &Summary) -> String {
+        let why = if !summary.accepted.is_empty() {
+            format!(
+                "the run without disturbance cannot go on after what is accepted: {}",
+                summary.accepted.join("; ")
+            )
+        } else if summary.skipped > 0 {
+            "the time was over before the first run: give it more".to_owned()
+        } else {
+            let classes: Vec<String> = self.wanted_classes().iter().map(ToString::to_string).collect();
+            format!(
+                "the scenario has nothing that a disturbance of these classes could happen to: {}",
+                classes.join(", ")
+            )
+        };
+        format!("explore tried nothing: {why}")
+    }
 }
 
 impl std::fmt::Debug for Exploration {

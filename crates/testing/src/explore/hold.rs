@@ -1,6 +1,7 @@
 //! What takes its time: an object that is being deleted and kept by somebody else's finalizer, and a node that is away.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use kubewright_controllers::FAILED_ANNOTATION;
 use serde_json::{Value, json};
@@ -8,6 +9,11 @@ use serde_json::{Value, json};
 use super::plan::{ObjectName, Propagation};
 use super::run::{REST, Run};
 use super::world;
+
+/// How long a node is away that is noticed, and whose Pods stay.
+pub(super) const SHORT_OUTAGE: Duration = REST;
+/// Longer than it takes to notice that a node is away, and than Pods tolerate it unless they say something else.
+pub(super) const LONG_OUTAGE: Duration = Duration::from_secs(50 + 300 + 30);
 
 /// The finalizer of somebody else.
 const FINALIZER: &str = "kubewright.dev/explore";
@@ -45,8 +51,8 @@ impl Run<'_> {
         self.rest().await;
     }
 
-    /// Has a node say and do nothing for a minute.
-    pub(super) async fn fail_node(&mut self, name: &ObjectName) {
+    /// Has a node say and do nothing for a while.
+    pub(super) async fn fail_node(&mut self, name: &ObjectName, outage: Duration) {
         let Some(node) = self.cluster.objects().get(name).cloned() else {
             return;
         };
@@ -54,7 +60,7 @@ impl Run<'_> {
         let failed = |failed: Value| json!({ "metadata": { "annotations": { FAILED_ANNOTATION: failed } } });
         let is_failed = world::patch(&server, name, &node, &failed(json!("true"))).await;
         self.note_edit(is_failed);
-        self.pass(REST).await;
+        self.pass(outage).await;
         self.rest().await;
         world::patch(&server, name, &node, &failed(Value::Null)).await;
         self.rest().await;

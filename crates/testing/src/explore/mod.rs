@@ -50,6 +50,8 @@
 //! # }
 //! ```
 
+mod accepted;
+mod again;
 mod base;
 mod canonical;
 mod checks;
@@ -57,6 +59,7 @@ mod class;
 mod cluster;
 mod command;
 mod compare;
+mod down;
 mod enumerate;
 mod exploration;
 mod external;
@@ -84,6 +87,7 @@ mod spec_run;
 mod story;
 mod tried;
 mod truth;
+mod webhooks;
 mod world;
 
 pub use class::Class;

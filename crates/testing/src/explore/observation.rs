@@ -14,7 +14,7 @@ use super::cluster::{Cluster, Followed};
 use super::compare::Difference;
 use super::plan::ObjectName;
 use super::rest::WriteCounts;
-use crate::traffic::{JournaledWrite, Right};
+use crate::traffic::{JournaledWrite, Right, TROUBLE, WebhookCall};
 
 /// The cluster after a step, when it had settled.
 #[derive(Clone, Debug, Default)]
@@ -50,8 +50,8 @@ pub(super) struct Observation {
     pub(super) boundaries: Vec<Boundary>,
     pub(super) first: usize,
     pub(super) writes: Vec<JournaledWrite>,
-    /// The rights that reads of the server needed, with their steps.
-    pub(super) reads: BTreeSet<(usize, Right)>,
+    /// The rights that reads of the server needed, with their steps, and how often.
+    pub(super) reads: BTreeMap<(usize, Right), u64>,
     /// The changes of all objects, whoever made them, in order.
     pub(super) changes: Vec<ClusterChange>,
     /// What the operator did, in order.
@@ -64,8 +64,12 @@ pub(super) struct Observation {
     pub(super) watched: BTreeSet<String>,
     /// Whether the operator has webhooks.
     pub(super) has_webhooks: bool,
+    /// Their calls, with the steps.
+    pub(super) webhook_calls: Vec<(usize, WebhookCall)>,
     /// What is wrong whatever the reference did.
     pub(super) problems: Vec<Difference>,
+    /// The names of such problems that are accepted.
+    pub(super) tolerated: BTreeSet<String>,
     /// One before each step, if they were asked for.
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Whether what was planned has happened.
@@ -86,6 +90,19 @@ impl Observation {
             .changes
             .partition_point(|change| change.revision <= after.cluster.revision());
         self.changes.get(from..to).unwrap_or_default()
+    }
+
+    /// Whether webhooks were called in the step of a write after it, so soon that trouble that begins with it is met.
+    pub(super) fn calls_webhooks_after(&self, write: &JournaledWrite) -> bool {
+        let mut calls = self.webhook_calls.iter();
+        calls.any(|(step, call)| {
+            *step == write.step && call.number >= write.webhook_calls && call.at < write.sent + TROUBLE
+        })
+    }
+
+    /// Whether webhooks were called in a step.
+    pub(super) fn calls_webhooks_in(&self, step: usize) -> bool {
+        self.webhook_calls.iter().any(|(at, _)| *at == step)
     }
 
     /// The number of the step in which a revision was written.
@@ -133,6 +150,11 @@ impl ClusterChange {
                 && group == kind.group()
                 && (object.namespace(), object.name()) == (key.namespace(), key.name())
         })
+    }
+
+    /// Whether the test itself wrote it.
+    pub(super) fn is_of_the_test(&self) -> bool {
+        self.by() == Some(crate::env::FIELD_OWNER)
     }
 
     /// Who wrote it, if that is known.

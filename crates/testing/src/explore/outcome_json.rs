@@ -51,6 +51,7 @@ impl Ended<'_> {
             "details": difference.details,
             "plan": finding.plan.as_ref().map(ToString::to_string),
             "otherPlans": finding.others,
+            "parted": finding.parted,
             "story": report::story(self.search, finding),
         })
     }

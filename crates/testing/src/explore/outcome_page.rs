@@ -182,6 +182,7 @@ mod tests {
             difference: Difference::new(0, format!("missing configmaps/{hostile}"), vec![hostile.to_owned()]),
             story: vec![hostile.to_owned()].into(),
             others: 0,
+            parted: None,
         };
         let search = Search {
             step_names: vec!["create".to_owned()],
@@ -195,7 +196,9 @@ mod tests {
             runs: BTreeMap::from([(Class::World, 1)]),
             unreached: 0,
             skipped: 0,
+            untried_pairs: 0,
             beyond: 0,
+            unread_rules: 0,
             seed: 0,
             accepted: Vec::new(),
             disappeared: Vec::new(),

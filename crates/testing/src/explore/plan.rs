@@ -9,10 +9,15 @@ use kubewright_runtime::clock::Clock;
 
 use super::class::Class;
 use super::spec_edit::SpecEdit;
-use crate::traffic::{Lag, Lateness, Right, Strike, WebhookTrouble, WriteAddress};
+use crate::traffic::{Lag, Lateness, ReadAddress, ReadStrike, Right, Strike, WebhookTrouble, WriteAddress};
 
-/// How long a write is delayed.
+/// How long a write or its answer is delayed.
 pub(super) const DELAY: Duration = Duration::from_secs(5);
+
+/// How a plan begins in which no manager runs.
+const DOWN: &str = "operator down";
+/// How a plan begins in which webhooks do not answer users.
+const WEBHOOKS_DOWN: &str = "webhooks down";
 
 /// How far a clock is off.
 const HOUR: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
@@ -24,8 +29,14 @@ const JUMP: Duration = Duration::from_secs(30);
 pub(super) enum Disturbance {
     /// The manager is another one since the beginning of the step.
     Restart,
+    /// No manager runs while users act; another one starts on what they left.
+    Down,
+    /// The operator's webhooks are down while users act.
+    WebhooksDown,
     /// Something happens to a write of the step.
     Write(Strike, WriteAddress),
+    /// Something happens to a read from the server.
+    Read(ReadStrike, ReadAddress),
     /// Events are late from a write of the step on, or from its beginning.
     Late(Lag, Option<WriteAddress>),
     /// An object that a step made is deleted and made again after the step, and the operator sees it as one change.
@@ -44,8 +55,10 @@ pub(super) enum Disturbance {
     Foreign(ObjectName),
     /// An object that a step made is deleted in the foreground after the step, and somebody else's finalizer keeps it for a while.
     Hold(ObjectName),
-    /// A node fails after the step, and comes back.
+    /// A node fails after the step, and comes back in time.
     FailNode(ObjectName),
+    /// A node fails after the step, and comes back when its Pods were evicted.
+    LoseNode(ObjectName),
     /// Users edit what the step made, after it.
     Spec(SpecEdit),
     /// The step makes an object as if it had been edited already: what an edit is compared with.
@@ -156,14 +169,14 @@ impl Plan {
             return Class::Pairs;
         }
         match &self.disturbance {
-            Disturbance::Restart => Class::Restart,
+            Disturbance::Restart | Disturbance::Down => Class::Restart,
             Disturbance::Write(
                 Strike::CrashBefore | Strike::CrashAfter | Strike::TakeOver | Strike::TakeOverBlind,
                 _,
             ) => Class::Crash,
-            Disturbance::Write(Strike::Webhooks(_), _) => Class::Webhooks,
+            Disturbance::Write(Strike::Webhooks(_), _) | Disturbance::WebhooksDown => Class::Webhooks,
             Disturbance::Write(Strike::DropWatches | Strike::ExpireWatches, _) => Class::Watches,
-            Disturbance::Write(..) => Class::Requests,
+            Disturbance::Write(..) | Disturbance::Read(..) => Class::Requests,
             Disturbance::Late(..) | Disturbance::Recreate(_) => Class::Staleness,
             Disturbance::Forbid(_) => Class::Rights,
             Disturbance::Clock(_) => Class::Clock,
@@ -172,7 +185,8 @@ impl Plan {
             | Disturbance::Edit(_)
             | Disturbance::Foreign(_)
             | Disturbance::Hold(_)
-            | Disturbance::FailNode(_) => Class::World,
+            | Disturbance::FailNode(_)
+            | Disturbance::LoseNode(_) => Class::World,
             Disturbance::Spec(_) | Disturbance::CreatedSo(_) => Class::Edits,
         }
     }
@@ -198,6 +212,11 @@ impl Plan {
         )
     }
 
+    /// Whether nothing happens unless a webhook is called.
+    pub(super) fn needs_webhooks(&self) -> bool {
+        matches!(self.disturbance, Disturbance::Write(Strike::Webhooks(_), _))
+    }
+
     /// Whether what the operator made may stay without an owner.
     pub(super) fn leaves_orphans(&self) -> bool {
         matches!(self.disturbance, Disturbance::DeleteOwners(Propagation::Orphan, _))
@@ -218,7 +237,7 @@ impl Plan {
     /// Whether reads may time out that wait for what was written before, or for a list that is refused.
     pub(super) fn makes_reads_late(&self) -> bool {
         match &self.disturbance {
-            Disturbance::Write(Strike::TakeOverBlind, _) => true,
+            Disturbance::Write(Strike::TakeOverBlind, _) | Disturbance::Read(..) => true,
             Disturbance::Forbid(right) => right.is_to_read(),
             _ => self.class() == Class::Staleness,
         }
@@ -233,11 +252,26 @@ impl Plan {
     }
 }
 
+/// Whether a plan with this step, and with these steps, is read as it is written.
+pub(super) fn can_name(step: &str, steps: &[String]) -> bool {
+    let is_trimmed = !step.is_empty() && step.trim() == step;
+    let is_read = |disturbance: Disturbance| {
+        let plan = Plan {
+            steps: Some(steps.to_vec()),
+            ..Plan::new(disturbance, step)
+        };
+        plan.to_string().parse() == Ok(plan)
+    };
+    is_trimmed && is_read(Disturbance::Restart) && is_read(Disturbance::Down)
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let step = &self.step;
         match &self.disturbance {
             Disturbance::Restart => write!(f, "restart before step {step}")?,
+            Disturbance::Down => write!(f, "{DOWN} in step {step}")?,
+            Disturbance::WebhooksDown => write!(f, "{WEBHOOKS_DOWN} in step {step}")?,
             Disturbance::Write(strike, at) => {
                 write_strike(f, *strike, at)?;
                 if let Some((strike, at)) = &self.second {
@@ -246,6 +280,7 @@ impl fmt::Display for Plan {
                 }
                 write!(f, " in step {step}")?;
             }
+            Disturbance::Read(strike, at) => write!(f, "{}{at} in step {step}", words_of_read(*strike))?,
             Disturbance::Late(lag, None) => write!(f, "{lag} in step {step}")?,
             Disturbance::Late(lag, Some(at)) => write!(f, "{lag} from {at} in step {step}")?,
             Disturbance::Recreate(object) => write!(f, "recreate {object} after step {step}")?,
@@ -257,6 +292,7 @@ impl fmt::Display for Plan {
             Disturbance::Foreign(object) => write!(f, "foreign {object} before step {step}")?,
             Disturbance::Hold(object) => write!(f, "hold {object} after step {step}")?,
             Disturbance::FailNode(node) => write!(f, "fail {node} after step {step}")?,
+            Disturbance::LoseNode(node) => write!(f, "lose {node} after step {step}")?,
             Disturbance::Spec(edit) => write!(f, "change {edit} after step {step}")?,
             Disturbance::CreatedSo(edit) => write!(f, "create {edit} in step {step}")?,
         }
@@ -264,6 +300,15 @@ impl fmt::Display for Plan {
             Some(steps) => write!(f, " of {}", steps.join(", ")),
             None => Ok(()),
         }
+    }
+}
+
+/// How a plan begins in which this happens to a read.
+fn words_of_read(strike: ReadStrike) -> &'static str {
+    match strike {
+        ReadStrike::Fail => "fail read ",
+        ReadStrike::TimeOut => "no answer to read ",
+        ReadStrike::Delay(_) => "delay read ",
     }
 }
 
@@ -275,6 +320,8 @@ fn write_strike(f: &mut fmt::Formatter<'_>, strike: Strike, at: &WriteAddress) -
         Strike::LoseAnswer => write!(f, "lose the answer to {at}"),
         Strike::Unreachable => write!(f, "no connection for {at}"),
         Strike::TimeOut => write!(f, "no answer to {at}"),
+        Strike::TimeOutAfter => write!(f, "no answer after {at}"),
+        Strike::LateAnswer(_) => write!(f, "late answer to {at}"),
         Strike::Delay(_) => write!(f, "delay {at}"),
         Strike::DropWatches => write!(f, "drop watches at {at}"),
         Strike::ExpireWatches => write!(f, "expire watches at {at}"),
@@ -315,16 +362,20 @@ impl FromStr for Plan {
             None => (rest, None),
         };
         let unknown = || error("what happens is not known");
-        // Names of objects have no spaces.
-        let (what, second) = match what.split_once(" and ") {
-            Some((first, second)) => match disturbance(second, "in step").ok_or_else(unknown)? {
-                Disturbance::Write(strike, address) => (first, Some((strike, address))),
+        // What is one disturbance as a whole may hold every word, as the values of an edit do.
+        let (disturbance, second) = match (disturbance(what, place.trim()), what.split_once(" and ")) {
+            (Some(whole), _) => (whole, None),
+            (None, Some((first, second))) => match disturbance(second, "in step").ok_or_else(unknown)? {
+                Disturbance::Write(strike, address) => (
+                    disturbance(first, "in step").ok_or_else(unknown)?,
+                    Some((strike, address)),
+                ),
                 _ => return Err(error("only writes are disturbed twice")),
             },
-            None => (what, None),
+            (None, None) => return Err(unknown()),
         };
         Ok(Plan {
-            disturbance: disturbance(what, place.trim()).ok_or_else(unknown)?,
+            disturbance,
             second,
             step: step.to_owned(),
             steps,
@@ -353,13 +404,24 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
                 "recreate" => Some(Disturbance::Recreate(object(rest)?)),
                 "hold" => Some(Disturbance::Hold(object(rest)?)),
                 "fail" => Some(Disturbance::FailNode(object(rest)?)),
+                "lose" => Some(Disturbance::LoseNode(object(rest)?)),
                 _ => None,
             };
         }
         _ => {}
     }
+    match what {
+        DOWN => return Some(Disturbance::Down),
+        WEBHOOKS_DOWN => return Some(Disturbance::WebhooksDown),
+        _ => {}
+    }
     if let Some(rest) = what.strip_prefix("events of ") {
         return late(rest);
+    }
+    for strike in [ReadStrike::Fail, ReadStrike::TimeOut, ReadStrike::Delay(DELAY)] {
+        if let Some(rest) = what.strip_prefix(words_of_read(strike)) {
+            return Some(Disturbance::Read(strike, read_address(rest)?));
+        }
     }
     for propagation in Propagation::ALL {
         if let Some(rest) = what.strip_prefix(propagation.words()) {
@@ -390,6 +452,8 @@ fn disturbance(what: &str, place: &str) -> Option<Disturbance> {
         ("webhooks slow at ", Strike::Webhooks(WebhookTrouble::Slow)),
         ("no connection for ", Strike::Unreachable),
         ("no answer to ", Strike::TimeOut),
+        ("no answer after ", Strike::TimeOutAfter),
+        ("late answer to ", Strike::LateAnswer(DELAY)),
         ("delay ", Strike::Delay(DELAY)),
         ("drop watches at ", Strike::DropWatches),
         ("expire watches at ", Strike::ExpireWatches),
@@ -416,11 +480,27 @@ fn late(text: &str) -> Option<Disturbance> {
     Some(Disturbance::Late(lag, at))
 }
 
+/// `get configmaps #1`
+fn read_address(text: &str) -> Option<ReadAddress> {
+    let (right, nth) = text.rsplit_once(" #")?;
+    let (verb, resource) = right.split_once(' ')?;
+    let right = Right {
+        verb: verb.to_owned(),
+        resource: resource.to_owned(),
+    };
+    let nth = nth.parse().ok()?;
+    Some(ReadAddress { right, nth })
+}
+
 /// `create configmaps/x #1`
 fn address(text: &str) -> Option<WriteAddress> {
     let (verb, rest) = text.split_once(' ')?;
     let (object, nth) = rest.rsplit_once(" #")?;
     let (resource, name) = object.rsplit_once('/')?;
+    // Neither has spaces: what has some are two addresses.
+    if object.contains(' ') {
+        return None;
+    }
     Some(WriteAddress {
         verb: verb.to_owned(),
         resource: resource.to_owned(),
@@ -437,6 +517,7 @@ mod tests {
     fn a_plan_is_read_as_it_is_written() {
         for text in [
             "restart before step scale",
+            "operator down in step scale of create, scale",
             "crash before create configmaps/x #1 in step create",
             "crash after patch deployments.apps/status/web #12 in step create of create, delete",
             "answer 409 to update configmaps/x #1 in step two words",
@@ -444,6 +525,11 @@ mod tests {
             "no connection for delete pods/other:a #1 in step create",
             "no answer to delete pods/other:a #1 in step create",
             "delay create configmaps/x #1 in step create",
+            "no answer after create configmaps/x #1 in step create",
+            "late answer to create configmaps/x #1 in step create",
+            "fail read get configmaps #1 in step create",
+            "no answer to read list apps.example.com #2 in step create of create",
+            "delay read get configmaps #1 in step create",
             "drop watches at create configmaps/x #1 in step create",
             "expire watches at create configmaps/x #1 in step create",
             "delete owners after create configmaps/x #1 in step create",
@@ -456,6 +542,7 @@ mod tests {
             "clock jumps back in step create",
             "take over after create configmaps/x #1 in step create",
             "take over blindly after create configmaps/x #1 in step create",
+            "webhooks down in step create of create, delete",
             "webhooks down at create configmaps/x #1 in step create",
             "webhooks slow at create configmaps/x #1 in step create",
             "clock an hour behind in step create of create, delete",
@@ -469,10 +556,32 @@ mod tests {
             "foreign configmaps/x before step create",
             "hold apps.example.com/x after step create of create",
             "fail nodes/node-1 after step create",
+            "lose nodes/node-1 after step create",
+            r#"change apps.example.com/a: /spec/text = "read and write" after step create"#,
+            r#"change apps.example.com/a: /spec/text = "crash after create x/y #1 and z" after step create"#,
             r#"change apps.example.com/a: /spec/text = " of step, in step x"; undo after step create of create"#,
         ] {
             let plan: Plan = text.parse().unwrap();
             assert_eq!(plan.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_name_that_a_plan_cannot_hold_is_known() {
+        let names = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+        for name in ["create", "two words", "read and write", "änderung", "of", "step 1"] {
+            assert!(can_name(name, &names(&["create", name])), "{name}");
+        }
+        for name in [
+            "",
+            "end of day",
+            "buy, sell",
+            "be in step with",
+            "go on after step one",
+            " x",
+            "x ",
+        ] {
+            assert!(!can_name(name, &names(&["create", name])), "{name}");
         }
     }
 

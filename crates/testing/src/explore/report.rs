@@ -6,6 +6,10 @@ use std::fmt::{self, Write as _};
 use super::class::Class;
 use super::search::{Finding, Search};
 
+/// What makes two runs differ that should be the same.
+pub(super) const CHANCE: &str =
+    "the order of a hash map, another thread, the machine's clock or random numbers of the operator's own";
+
 /// How many findings are told.
 pub(super) const MOST_FINDINGS: usize = 5;
 
@@ -15,7 +19,9 @@ pub struct Summary {
     pub(super) runs: BTreeMap<Class, usize>,
     pub(super) unreached: usize,
     pub(super) skipped: usize,
+    pub(super) untried_pairs: usize,
     pub(super) beyond: usize,
+    pub(super) unread_rules: usize,
     pub(super) seed: u64,
     pub(super) accepted: Vec<String>,
     /// What is accepted and was not seen.
@@ -59,8 +65,14 @@ impl fmt::Display for Summary {
         if self.skipped > 0 {
             write!(f, "; {} plans not tried for lack of time", self.skipped)?;
         }
+        if self.untried_pairs > 0 {
+            write!(f, "; {} pairs not tried", self.untried_pairs)?;
+        }
         if self.beyond > 0 {
             write!(f, "; {} edits not tried, as the schema has too many", self.beyond)?;
+        }
+        if self.unread_rules > 0 {
+            write!(f, "; {} CEL rules not understood", self.unread_rules)?;
         }
         for accepted in &self.accepted {
             write!(f, "\n  accepted: {accepted}")?;
@@ -104,6 +116,12 @@ pub(super) fn story(search: &Search, finding: &Finding) -> String {
     let mut text = difference.name.clone();
     if finding.plan.is_none() {
         text.push_str(" (without any disturbance)");
+    }
+    if let Some(parted) = &finding.parted {
+        let _ = write!(text, "\n   two runs of this plan differ: {CHANCE}?");
+        for line in parted {
+            let _ = write!(text, "\n     {line}");
+        }
     }
     let _ = write!(text, "\n   after step {}", step(difference.step));
     for detail in &difference.details {

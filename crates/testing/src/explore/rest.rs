@@ -21,8 +21,15 @@ pub(super) fn count(writes: &[JournaledWrite]) -> WriteCounts {
     counts
 }
 
+/// The writes of two minutes together as what others are measured by: of what one of the two alone has, as many as that.
+pub(super) fn either(first: WriteCounts, second: &WriteCounts) -> WriteCounts {
+    let mut either = first;
+    either.extend(second.iter().map(|(object, count)| (object.clone(), *count)));
+    either
+}
+
 /// What is wrong with the writes of two minutes, one after the other, in which nothing happened. What writes at an even pace and seldom
-/// is let pass, and so is what the reference writes as often.
+/// is let pass, and so is what the reference writes as often. What the reference does not write at all is not let pass twice.
 pub(super) fn problems(
     first: &WriteCounts,
     second: &WriteCounts,
@@ -46,6 +53,11 @@ pub(super) fn problems(
                 "writes more and more",
                 format!("{object}: {before} times in a minute, {count} times in the next, while nothing else happens"),
             ));
+        } else if reference.is_some() && usual == 0 && before > 0 {
+            found.push((
+                "still writes",
+                format!("{object}: {before} times in a minute, {count} times in the next; without disturbance it is not written any more"),
+            ));
         }
     }
     found
@@ -68,10 +80,28 @@ mod tests {
     fn many_writes_and_growing_ones_are_told_and_an_even_pace_is_not() {
         assert_eq!(names(6, 6, 0), ["writes on and on"]);
         assert_eq!(names(1, 3, 0), ["writes more and more"]);
-        assert!(names(2, 2, 0).is_empty());
+        let alone = |first, second| problems(&counts(first), &counts(second), None);
+        assert!(alone(2, 2).is_empty());
         // One write may fall into this minute or into that.
-        assert!(names(2, 3, 0).is_empty());
-        assert!(names(0, 2, 0).is_empty());
+        assert!(alone(2, 3).is_empty());
+        assert!(alone(0, 2).is_empty());
+    }
+
+    #[test]
+    fn what_the_reference_does_not_write_is_not_written_on() {
+        assert_eq!(names(1, 1, 0), ["still writes"]);
+        assert_eq!(names(2, 3, 0), ["still writes"]);
+        // The last of what the disturbance has left to do.
+        assert!(names(0, 1, 0).is_empty());
+        assert!(names(1, 0, 0).is_empty());
+        assert!(names(1, 2, 1).is_empty());
+    }
+
+    #[test]
+    fn what_was_written_in_one_of_two_minutes_is_written() {
+        assert_eq!(either(counts(1), &WriteCounts::new()), counts(1));
+        assert_eq!(either(counts(1), &counts(2)), counts(2));
+        assert_eq!(either(WriteCounts::new(), &counts(2)), counts(2));
     }
 
     #[test]

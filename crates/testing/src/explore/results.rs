@@ -1,6 +1,6 @@
 //! What is kept of many runs: no more than what is told of them in the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -15,6 +15,8 @@ use super::tried::Outcome;
 pub(super) struct RunResult {
     pub(super) outcome: Outcome,
     pub(super) differences: Vec<Difference>,
+    /// The names of accepted problems that it has shown.
+    pub(super) tolerated: BTreeSet<String>,
     /// What happened, if an earlier plan does not tell it.
     pub(super) story: Arc<[String]>,
 }
@@ -48,6 +50,7 @@ impl Results {
         let result = RunResult {
             outcome: Outcome::of(run, &differences),
             differences,
+            tolerated: run.tolerated.clone(),
             story,
         };
         self.0.lock().runs.insert(at, result);

@@ -1,6 +1,6 @@
 //! One run: a thread with a runtime of its own, whose clock is paused, and the steps in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +19,7 @@ use super::class::Class;
 use super::cluster::{Cluster, Followed};
 use super::compare::Difference;
 use super::external::ExternalInstance;
+use super::hold::{LONG_OUTAGE, SHORT_OUTAGE};
 use super::observation::{Boundary, Checkpoint, ClusterChange, Ledger, Observation};
 use super::plan::{Disturbance, ObjectName, Plan, Propagation};
 use super::rest;
@@ -28,7 +29,7 @@ use super::truth;
 use super::world;
 use crate::env::Resumed;
 use crate::fail::QUIET_THREAD;
-use crate::traffic::{Journal, Lag, Lateness, Signal, Traffic};
+use crate::traffic::{Journal, Lag, Lateness, Signal, Traffic, WebhookCall};
 use crate::{Error, TestEnv, TestRuntime};
 
 /// How much time passes after each step, so that what an operator does later is seen.
@@ -148,6 +149,12 @@ pub(super) struct Run<'a> {
     pub(super) cluster: Cluster,
     pub(super) ledger: Ledger,
     problems: Vec<Difference>,
+    /// How often reconciles panicked, in managers that have ended.
+    panics: u64,
+    /// The names of problems that are accepted: the run goes on after them.
+    tolerated: BTreeSet<String>,
+    /// Whether the step could not be taken: what comes after it says nothing.
+    is_given_up: bool,
     /// Whether the operator was seen to come to no rest. It is not waited for any more: it would only make more and more.
     is_restless: bool,
     /// The step that is taken.
@@ -165,6 +172,8 @@ pub(super) struct Run<'a> {
     /// Whether the object that a plan changes was created.
     is_created_so: Option<Arc<AtomicBool>>,
     external: Option<ExternalInstance>,
+    /// As in an observation.
+    webhook_calls: Vec<(usize, WebhookCall)>,
 }
 
 impl<'a> Run<'a> {
@@ -224,6 +233,9 @@ impl<'a> Run<'a> {
             cluster: from.cluster.clone(),
             ledger: from.ledger.clone(),
             problems: Vec::new(),
+            panics: 0,
+            tolerated: BTreeSet::new(),
+            is_given_up: false,
             is_restless: false,
             step: request.first(),
             reached: request.plan.is_none(),
@@ -235,6 +247,7 @@ impl<'a> Run<'a> {
             refused_edit: None,
             is_created_so,
             external,
+            webhook_calls: Vec::new(),
             env,
         };
         run.settle(None).await;
@@ -258,6 +271,10 @@ impl<'a> Run<'a> {
             observation.began.push(self.cluster.revision());
             let is_disturbed = self.plan_of_step().is_some();
             self.take_step().await;
+            self.note_webhook_calls();
+            if self.is_given_up {
+                break;
+            }
             let boundary = self.boundary().await;
             observation.boundaries.push(boundary);
             if !self.problems.is_empty() || (is_disturbed && self.request.plan.is_some_and(Plan::is_the_last)) {
@@ -267,11 +284,8 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self, observation: &mut Observation) {
-        let panics = self.env.with_manager(|manager| {
-            let stats = manager.stats.iter();
-            stats.map(|(_, stats)| stats.snapshot().panics).sum::<u64>()
-        });
-        if panics.unwrap_or_default() > 0 {
+        self.count_panics();
+        if self.panics > 0 {
             self.problem("a reconcile panicked", Vec::new());
         }
         // A cache that is behind because of the plan may fail reads; they are tried again.
@@ -291,10 +305,21 @@ impl<'a> Run<'a> {
         self.env.namespace().clone_into(&mut observation.namespace);
         let has_webhooks = self.env.with_manager(|manager| manager.has_webhooks);
         observation.has_webhooks = has_webhooks.unwrap_or_default();
+        observation.webhook_calls = self.webhook_calls;
         observation.watched = self.env.traffic().watched();
         observation.problems = self.problems;
+        observation.tolerated = self.tolerated;
         observation.reached = self.reached;
         observation.refused_edit = self.refused_edit;
+    }
+
+    /// Counts the panics of a manager that has come to its end.
+    pub(super) fn count_panics(&mut self) {
+        let panics = self.env.with_manager(|manager| {
+            let stats = manager.stats.iter();
+            stats.map(|(_, stats)| stats.snapshot().panics).sum::<u64>()
+        });
+        self.panics += panics.unwrap_or_default();
     }
 
     pub(super) fn cluster(&self) -> &Cluster {
@@ -303,6 +328,28 @@ impl<'a> Run<'a> {
 
     pub(super) fn server(&self) -> &ApiServer {
         &self.server
+    }
+
+    /// The number of the step that is taken.
+    pub(super) fn step(&self) -> usize {
+        self.step
+    }
+
+    /// Whether the test itself has changed something since a revision.
+    pub(super) fn has_change_of_the_test(&self, since: u64) -> bool {
+        let new = self.changes.iter().filter(|change| change.revision > since);
+        new.into_iter().any(ClusterChange::is_of_the_test)
+    }
+
+    /// The step cannot be taken as planned, and nothing can be said of it.
+    pub(super) fn give_up(&mut self) {
+        self.reached = false;
+        self.is_given_up = true;
+    }
+
+    /// What was planned has happened.
+    pub(super) fn note_reached(&mut self) {
+        self.reached = true;
     }
 
     /// An edit was made.
@@ -329,6 +376,11 @@ impl<'a> Run<'a> {
 
     pub(super) fn problem(&mut self, name: impl Into<String>, details: Vec<String>) {
         let difference = Difference::new(self.step, name, details);
+        // After what never rests, nothing can go on.
+        if !self.is_restless && self.request.scenario.accepted.has(&difference.name) {
+            self.tolerated.insert(difference.name);
+            return;
+        }
         if self.problems.iter().all(|problem| problem.name != difference.name) {
             self.problems.push(difference);
         }
@@ -347,7 +399,7 @@ impl<'a> Run<'a> {
     }
 
     /// The objects of the cluster and what the system outside holds, in a form in which equal runs are equal.
-    fn state(&self) -> canonical::State {
+    pub(super) fn state(&self) -> canonical::State {
         let mut state = canonical::state(&self.cluster);
         if let Some(external) = &self.external {
             canonical::add_external(&mut state, &self.cluster, &external.snapshot());
@@ -376,18 +428,29 @@ impl<'a> Run<'a> {
         if !is_armed && let Some(lag) = lag {
             self.env.traffic().lags().begin(lag);
         }
-        let action = (self.request.scenario.steps[self.step].action)(Arc::clone(&self.env));
-        let (done, _) = self.guarded(AssertUnwindSafe(action).catch_unwind()).await;
-        if let Err(panic) = done {
-            self.problem("the step fails", vec![text_of(&*panic)]);
+        if let Some(Disturbance::Read(strike, address)) = plan.map(|plan| &plan.disturbance) {
+            self.journal().arm_read(address.clone(), *strike);
+        }
+        if matches!(plan, Some(plan) if plan.disturbance == Disturbance::Down) {
+            return self.take_step_while_down().await;
+        }
+        if matches!(plan, Some(plan) if plan.disturbance == Disturbance::WebhooksDown) {
+            if !self.take_step_without_webhooks().await {
+                return;
+            }
+        } else if let Err(panic) = self.act().await {
+            self.problem("the step fails", vec![panic]);
         }
         self.settle(None).await;
         if is_armed {
-            self.reached = !self.journal().is_armed();
+            let is_met = !plan.is_some_and(Plan::needs_webhooks) || self.env.traffic().webhooks().is_hit();
+            self.reached = !self.journal().is_armed() && is_met;
         }
         self.follow();
         match plan.map(|plan| &plan.disturbance) {
             Some(Disturbance::Restart | Disturbance::Clock(_)) => self.reached = true,
+            Some(Disturbance::Read(..)) => self.reached = !self.journal().is_armed(),
+            Some(Disturbance::WebhooksDown) => self.reached = self.env.traffic().webhooks().is_hit(),
             Some(Disturbance::Late(..)) => self.reached = self.env.traffic().lags().has_held(),
             Some(Disturbance::Recreate(name)) => self.recreate(name).await,
             Some(Disturbance::Delete(name)) => {
@@ -403,7 +466,8 @@ impl<'a> Run<'a> {
                 }
             }
             Some(Disturbance::Hold(name)) => self.hold(name).await,
-            Some(Disturbance::FailNode(name)) => self.fail_node(name).await,
+            Some(Disturbance::FailNode(name)) => self.fail_node(name, SHORT_OUTAGE).await,
+            Some(Disturbance::LoseNode(name)) => self.fail_node(name, LONG_OUTAGE).await,
             Some(Disturbance::Spec(edit)) => self.edit_spec(edit).await,
             Some(Disturbance::CreatedSo(_)) => {
                 let done = self.is_created_so.as_ref();
@@ -421,6 +485,21 @@ impl<'a> Run<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Does what users do in the step. An error is the text of a panic.
+    pub(super) async fn act(&mut self) -> Result<(), String> {
+        let action = (self.request.scenario.steps[self.step].action)(Arc::clone(&self.env));
+        // What was called before is not of this step.
+        self.env.traffic().webhooks().take_calls();
+        let (done, _) = self.guarded(AssertUnwindSafe(action).catch_unwind()).await;
+        done.map_err(|panic| text_of(&*panic))
+    }
+
+    /// Notes when webhooks were called.
+    fn note_webhook_calls(&mut self) {
+        let calls = self.env.traffic().webhooks().take_calls();
+        self.webhook_calls.extend(calls.iter().map(|call| (self.step, *call)));
     }
 
     /// Lets the cluster come to rest after a step, and looks at it.
@@ -574,6 +653,7 @@ impl<'a> Run<'a> {
     async fn answer(&mut self, signal: Signal) {
         match signal {
             Signal::Crashed => {
+                self.count_panics();
                 self.env.kill_manager();
                 if self.env.promote_standby() {
                     return;

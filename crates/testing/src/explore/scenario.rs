@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kubewright_runtime::operator::Operator;
 
+use super::accepted::Accepted;
 use super::base::Base;
 use super::cluster::Cluster;
 use super::external::ExternalSystem;
@@ -22,6 +23,8 @@ pub(super) struct Scenario {
     pub(super) steps: Vec<Step>,
     pub(super) invariants: Vec<Invariant>,
     pub(super) seed: u64,
+    /// Differences that are let pass: runs go on after them.
+    pub(super) accepted: Accepted,
     /// Where runs begin, whatever their steps are.
     pub(super) base: Base,
 }

@@ -2,6 +2,8 @@
 //!
 //! Whether a value is allowed is for the server to say. What it refuses must change nothing, which is worth a run as well.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::rule_values;
@@ -16,8 +18,16 @@ const DEEPEST: usize = 6;
 /// What is no part of what a user asks for.
 const NOT_ASKED_FOR: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
 
-/// The changes of an object, those of outer fields first.
-pub(super) fn changes(schema: &Value, object: &Value) -> Vec<Change> {
+/// What a schema says of an object.
+pub(super) struct Changes {
+    /// Those of outer fields first.
+    pub(super) changes: Vec<Change>,
+    /// The CEL rules that suggest none.
+    pub(super) unread_rules: BTreeSet<String>,
+}
+
+/// The changes of an object.
+pub(super) fn changes(schema: &Value, object: &Value) -> Changes {
     let mut found = Found::default();
     for (name, property) in properties(schema) {
         if NOT_ASKED_FOR.contains(&name.as_str()) {
@@ -26,15 +36,21 @@ pub(super) fn changes(schema: &Value, object: &Value) -> Vec<Change> {
         found.field(property, &member("", name), object.get(name), is_required(schema, name));
     }
     found.rules(schema, "", object);
-    found.in_order(object)
+    Changes {
+        unread_rules: std::mem::take(&mut found.unread_rules),
+        changes: found.in_order(object),
+    }
 }
 
 #[derive(Default)]
-struct Found(Vec<Change>);
+struct Found {
+    changes: Vec<Change>,
+    unread_rules: BTreeSet<String>,
+}
 
 impl Found {
     fn set(&mut self, pointer: &str, value: Value) {
-        self.0.push(Change::Set(pointer.to_owned(), value));
+        self.changes.push(Change::Set(pointer.to_owned(), value));
     }
 
     /// All changes of a field and of what is below it.
@@ -49,7 +65,7 @@ impl Found {
             self.set(pointer, each.clone());
         }
         if value.is_some() {
-            self.0.push(Change::Remove(pointer.to_owned()));
+            self.changes.push(Change::Remove(pointer.to_owned()));
         } else if let Some(made) = minimal(schema, 0) {
             self.set(pointer, made);
         }
@@ -149,7 +165,7 @@ impl Found {
         if let Some(first) = items.first() {
             if items.len() > 1 {
                 self.set(pointer, items.iter().rev().cloned().collect());
-                self.0.push(Change::Remove(member(pointer, "0")));
+                self.changes.push(Change::Remove(member(pointer, "0")));
             }
             if schema["x-kubernetes-list-type"] == "set" || schema["x-kubernetes-list-type"] == "map" {
                 let twice = items.iter().chain([first]).cloned().collect();
@@ -164,6 +180,7 @@ impl Found {
             self.set(pointer, json!({}));
         }
         let Some(members) = value.and_then(Value::as_object) else {
+            self.absent_object(schema, pointer);
             return;
         };
         for (name, property) in properties(schema) {
@@ -187,17 +204,35 @@ impl Found {
         }
     }
 
+    /// What is not there, with each of the members that it may have and does not need.
+    fn absent_object(&mut self, schema: &Value, pointer: &str) {
+        let Some(Value::Object(least)) = minimal(schema, 0) else {
+            return;
+        };
+        for (name, property) in properties(schema).filter(|(name, _)| !least.contains_key(*name)) {
+            if let Some(made) = minimal(property, 1) {
+                let mut with = least.clone();
+                with.insert(name.clone(), made);
+                self.set(pointer, Value::Object(with));
+            }
+        }
+    }
+
     fn rules(&mut self, schema: &Value, pointer: &str, value: &Value) {
         for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
             let text = rule["rule"].as_str().unwrap_or_default();
-            self.0.extend(rule_values::changes(text, pointer, value));
+            let suggested = rule_values::changes(text, pointer, value);
+            if suggested.is_empty() {
+                self.unread_rules.insert(text.to_owned());
+            }
+            self.changes.extend(suggested);
         }
     }
 
     /// Each change once, outer fields first; none that changes nothing.
     fn in_order(self, object: &Value) -> Vec<Change> {
         let mut changes: Vec<Change> = Vec::new();
-        for change in self.0 {
+        for change in self.changes {
             let mut after = object.clone();
             change.apply(&mut after);
             if after != *object && !changes.contains(&change) {
@@ -310,7 +345,8 @@ mod tests {
     use super::*;
 
     fn texts(schema: &Value, object: &Value) -> Vec<String> {
-        changes(schema, object).iter().map(ToString::to_string).collect()
+        let found = changes(schema, object);
+        found.changes.iter().map(ToString::to_string).collect()
     }
 
     fn of_spec(properties: &Value) -> Value {
@@ -367,7 +403,24 @@ mod tests {
             "properties": { "port": { "type": "integer", "minimum": 80 }, "path": { "type": "string" } },
         }}));
         let found = texts(&schema, &json!({ "spec": {} }));
-        assert!(found.contains(&r#"/spec/probe = {"port":80}"#.to_owned()), "{found:?}");
+        for expected in [
+            r#"/spec/probe = {"port":80}"#,
+            r#"/spec/probe = {"path":"x","port":80}"#,
+        ] {
+            assert!(found.contains(&expected.to_owned()), "no {expected} in {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_suggests_nothing_is_told() {
+        let mut schema = of_spec(&json!({ "n": { "type": "integer" } }));
+        schema["properties"]["spec"]["x-kubernetes-validations"] =
+            json!([{ "rule": "self.n <= 5" }, { "rule": "self.names.all(name, name.startsWith('a'))" }]);
+        let found = changes(&schema, &json!({ "spec": { "n": 1 } }));
+        assert_eq!(
+            found.unread_rules,
+            BTreeSet::from(["self.names.all(name, name.startsWith('a'))".to_owned()])
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_runtime::random::Random;
 
+use super::accepted::Accepted;
 use super::class::Class;
 use super::compare::{self, Difference};
 use super::enumerate;
@@ -29,6 +30,8 @@ pub(super) struct Finding {
     pub(super) story: Arc<[String]>,
     /// How many other plans show the same.
     pub(super) others: usize,
+    /// Where two runs of the plan parted, if they did.
+    pub(super) parted: Option<Vec<String>>,
 }
 
 /// What came of all runs.
@@ -39,12 +42,20 @@ pub(super) struct Search {
     /// Plans whose place was not reached.
     pub(super) unreached: usize,
     pub(super) skipped: usize,
+    /// Pairs that there are more than are tried.
+    pub(super) untried_pairs: usize,
     /// Edits of the schema that there are too many of.
     pub(super) beyond: usize,
+    /// CEL rules from which no edit comes.
+    pub(super) unread_rules: usize,
     /// Where two runs of the same seed parted.
     pub(super) parted: Option<Vec<String>>,
     pub(super) step_names: Vec<String>,
     pub(super) tried: Vec<Tried>,
+    /// The names of accepted problems that some run has shown.
+    pub(super) tolerated: BTreeSet<String>,
+    /// Whether all plans were tried that there was time for.
+    pub(super) is_complete: bool,
 }
 
 impl Search {
@@ -74,6 +85,7 @@ impl Search {
                     difference,
                     story: Arc::clone(story),
                     others: 0,
+                    parted: None,
                 }),
             }
         }
@@ -118,6 +130,12 @@ impl References {
         References { whole, restarted }
     }
 
+    /// The names of accepted problems that they show.
+    pub(super) fn tolerated(&self) -> BTreeSet<String> {
+        let all = std::iter::once(&self.whole).chain(self.restarted.values());
+        all.flat_map(|run| run.tolerated.iter().cloned()).collect()
+    }
+
     /// Runs a plan, and says how it differs from a run that was restarted at the same step.
     pub(super) fn try_plan(&self, scenario: &Scenario, plan: &Plan) -> Option<(Observation, Vec<Difference>)> {
         let step = scenario.position(&plan.step)?;
@@ -137,12 +155,12 @@ impl References {
             keep_checkpoints: false,
         };
         let run = request.run();
-        let differences = judge(plan, reference, &run);
+        let differences = judge(plan, reference, &run, &scenario.accepted);
         Some((run, differences))
     }
 }
 
-fn judge(plan: &Plan, reference: &Observation, run: &Observation) -> Vec<Difference> {
+fn judge(plan: &Plan, reference: &Observation, run: &Observation, accepted: &Accepted) -> Vec<Difference> {
     let known: BTreeSet<&str> = reference.problems.iter().map(|problem| problem.name.as_str()).collect();
     let mut found: Vec<Difference> = run
         .problems
@@ -151,7 +169,7 @@ fn judge(plan: &Plan, reference: &Observation, run: &Observation) -> Vec<Differe
         .cloned()
         .collect();
     if found.is_empty() && !plan.changes_the_end() {
-        found = compare::differences(reference, run);
+        found = compare::differences(reference, run, accepted);
     }
     found
 }
@@ -167,13 +185,18 @@ fn reference(scenario: &Scenario, keep_checkpoints: bool) -> Observation {
     request.run()
 }
 
-/// Tries everything.
-pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
+/// Tries everything. What is returned with it can run plans again.
+pub(super) fn search(scenario: &Scenario, extent: &Extent) -> (Search, References) {
+    let references = References::of(scenario, |_| true);
+    (search_with(scenario, extent, &references), references)
+}
+
+fn search_with(scenario: &Scenario, extent: &Extent, references: &References) -> Search {
     let mut search = Search {
         step_names: scenario.steps.iter().map(|step| step.name.clone()).collect(),
         ..Search::default()
     };
-    let references = References::of(scenario, |_| true);
+    search.tolerated = references.tolerated();
     search.add(None, references.whole.problems.clone(), &references.whole);
     if !search.findings.is_empty() {
         return search;
@@ -195,45 +218,53 @@ pub(super) fn search(scenario: &Scenario, extent: &Extent) -> Search {
             let plan = Plan::new(Disturbance::Restart, name);
             let mut differences = restarted.problems.clone();
             if differences.is_empty() {
-                differences = compare::differences(&references.whole, restarted);
+                differences = compare::differences(&references.whole, restarted, &scenario.accepted);
             }
             search.note(&plan, Outcome::of(restarted, &differences));
             search.add(Some(&plan), differences, restarted);
         }
         plans.extend(enumerate::plans(step, name, restarted, &mut known));
-        let (edits, beyond) = enumerate::edits(step, name, restarted, scenario.seed, &mut known);
+        let (edits, left_out) = enumerate::edits(step, name, restarted, scenario.seed, &mut known);
         plans.extend(edits);
-        search.beyond += beyond;
+        search.beyond += left_out.beyond;
+        search.unread_rules += left_out.unread_rules;
     }
     for plan in plans.iter().filter(|plan| !extent.classes.contains(&plan.class())) {
         search.note(plan, Outcome::NotAskedFor);
     }
     let began = Instant::now();
     let plans = enumerate::of_classes(plans, &extent.classes);
-    run_all(scenario, extent, &references, &plans, (began, &mut search));
-    let pairs = pairs(scenario, extent, &references);
-    if search.findings.is_empty() && !pairs.is_empty() {
-        run_all(scenario, extent, &references, &pairs, (began, &mut search));
+    run_all(scenario, extent, references, &plans, (began, &mut search));
+    let (pairs, more) = pairs(scenario, extent, references);
+    search.untried_pairs = more;
+    let is_accepted = |finding: &Finding| scenario.accepted.has(&finding.difference.name);
+    if search.findings.iter().all(is_accepted) && !pairs.is_empty() {
+        run_all(scenario, extent, references, &pairs, (began, &mut search));
+    } else {
+        search.untried_pairs += pairs.len();
     }
+    search.is_complete = true;
     search
 }
 
-/// The pairs that are tried. Of one that shows what a single one shows, nothing is learned: they come when those have found nothing.
-fn pairs(scenario: &Scenario, extent: &Extent, references: &References) -> Vec<Plan> {
+/// The pairs that are tried, and how many more there are. Of one that shows what a single one shows, nothing is learned: they come when those have found nothing.
+fn pairs(scenario: &Scenario, extent: &Extent, references: &References) -> (Vec<Plan>, usize) {
     if !extent.classes.contains(&Class::Pairs) {
-        return Vec::new();
+        return (Vec::new(), 0);
     }
     let random = Random::seeded(scenario.seed);
     let of_step = |(step, restarted): (&usize, &Observation)| {
         enumerate::pairs(*step, &scenario.steps[*step].name, restarted, &random)
     };
     let mut pairs: Vec<Plan> = references.restarted.iter().flat_map(of_step).collect();
+    let all = pairs.len();
     match (extent.pairs, extent.time) {
         (Some(most), _) => pairs.truncate(most),
         (None, Some(_)) => {}
         (None, None) => pairs.clear(),
     }
-    pairs
+    let more = all - pairs.len();
+    (pairs, more)
 }
 
 fn run_all(
@@ -272,6 +303,7 @@ fn run_all(
         *search.runs.entry(plan.class()).or_default() += 1;
         search.unreached += usize::from(result.outcome == Outcome::Unreached);
         search.note(plan, result.outcome);
+        search.tolerated.extend(result.tolerated);
         search.add_told(Some(plan), result.differences, &result.story);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::cluster::Cluster;
 use super::observation::Boundary;
 use super::plan::ObjectName;
-use super::schema_values;
+use super::schema_values::{self, Changes};
 use super::spec_edit::{Change, SpecEdit};
 
 /// How many changes of one object are tried.
@@ -16,13 +16,19 @@ const SEQUENCES: usize = 6;
 /// How many changes a sequence has.
 const LENGTH: usize = 3;
 
-/// The edits of the objects of a program's own kinds that are there after a step, and how many more there would be.
-pub(super) fn edits(
-    boundary: &Boundary,
-    seed: u64,
-    mut is_new: impl FnMut(&ObjectName) -> bool,
-) -> (Vec<SpecEdit>, usize) {
-    let (mut edits, mut beyond) = (Vec::new(), 0);
+/// The edits of the objects of a step.
+#[derive(Default)]
+pub(super) struct Edits {
+    pub(super) found: Vec<SpecEdit>,
+    /// How many more changes there would be.
+    pub(super) beyond: usize,
+    /// How many CEL rules suggest no change.
+    pub(super) unread_rules: usize,
+}
+
+/// The edits of the objects of a program's own kinds that are there after a step.
+pub(super) fn edits(boundary: &Boundary, seed: u64, mut is_new: impl FnMut(&ObjectName) -> bool) -> Edits {
+    let mut all = Edits::default();
     for name in &boundary.given {
         let Some(object) = boundary.cluster.objects().get(name) else {
             continue;
@@ -34,18 +40,23 @@ pub(super) fn edits(
         if object["metadata"]["generateName"].is_string() || !is_new(name) {
             continue;
         }
-        let mut changes = schema_values::changes(schema, object);
-        beyond += changes.len().saturating_sub(MOST_CHANGES);
+        let Changes {
+            mut changes,
+            unread_rules,
+        } = schema_values::changes(schema, object);
+        all.unread_rules += unread_rules.len();
+        all.beyond += changes.len().saturating_sub(MOST_CHANGES);
         changes.truncate(MOST_CHANGES);
         let edit = |changes: Vec<Change>| SpecEdit {
             object: name.clone(),
             changes,
         };
+        let edits = &mut all.found;
         edits.extend(changes.iter().map(|change| edit(vec![change.clone()])));
         edits.extend(changes.iter().map(|change| edit(vec![change.clone(), Change::Undo])));
         edits.extend(sequences(&changes, seed).into_iter().map(edit));
     }
-    (edits, beyond)
+    all
 }
 
 /// The schema of an object's own version, if its kind is defined in the cluster.

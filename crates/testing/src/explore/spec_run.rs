@@ -125,7 +125,7 @@ impl References {
         };
         let mut differences: Vec<Difference> = run.problems.iter().filter(|problem| !known(problem)).cloned().collect();
         if let Some(measure) = measure.filter(|_| differences.is_empty()) {
-            differences = compare::differences(measure, &run);
+            differences = compare::differences(measure, &run, &scenario.accepted);
         }
         Some((run, differences))
     }

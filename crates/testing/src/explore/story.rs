@@ -49,6 +49,9 @@ fn is_before_a_step(disturbance: &Disturbance) -> bool {
     matches!(
         disturbance,
         Disturbance::Restart
+            | Disturbance::Down
+            | Disturbance::Read(..)
+            | Disturbance::WebhooksDown
             | Disturbance::Foreign(_)
             | Disturbance::Late(_, None)
             | Disturbance::Forbid(_)
@@ -64,6 +67,7 @@ fn is_after_a_step(disturbance: &Disturbance) -> bool {
             | Disturbance::Recreate(_)
             | Disturbance::Hold(_)
             | Disturbance::FailNode(_)
+            | Disturbance::LoseNode(_)
             | Disturbance::Spec(_)
     )
 }
@@ -363,6 +367,8 @@ fn told_write(write: &JournaledWrite, plan: Option<&Plan>) -> String {
         Strike::TimeOut => format!("{address} {MARK} no answer comes, the server does not see it"),
         Strike::Answer(code) => format!("{address} {MARK} the answer is {code}, the server does not see it"),
         Strike::Delay(by) => format!("{reached} {by:?} late"),
+        Strike::TimeOutAfter => format!("{reached} no answer comes, though the server has done it"),
+        Strike::LateAnswer(by) => format!("{reached} the answer comes {by:?} late"),
         Strike::DropWatches => format!("{reached} all watches end"),
         Strike::ExpireWatches => format!("{reached} all watches end with 410 Gone"),
         Strike::Pause => format!("{reached} then somebody deletes what the steps made"),

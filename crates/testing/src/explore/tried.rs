@@ -4,7 +4,7 @@ use super::class::Class;
 use super::compare::Difference;
 use super::observation::Observation;
 use super::plan::{Disturbance, Plan, Propagation, Skew};
-use crate::traffic::{Strike, WebhookTrouble};
+use crate::traffic::{ReadStrike, Strike, WebhookTrouble};
 
 /// What came of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,10 +68,16 @@ impl Tried {
             | Disturbance::Foreign(object)
             | Disturbance::Hold(object)
             | Disturbance::FailNode(object)
+            | Disturbance::LoseNode(object)
             | Disturbance::Recreate(object) => object.to_string(),
             Disturbance::Spec(edit) | Disturbance::CreatedSo(edit) => edit.object.to_string(),
+            Disturbance::Read(_, address) => format!("read {address}"),
             Disturbance::Forbid(right) => right.to_string(),
-            Disturbance::Restart | Disturbance::Clock(_) | Disturbance::Late(_, None) => "the whole step".to_owned(),
+            Disturbance::Restart
+            | Disturbance::Down
+            | Disturbance::WebhooksDown
+            | Disturbance::Clock(_)
+            | Disturbance::Late(_, None) => "the whole step".to_owned(),
         };
         match &self.plan.second {
             Some((_, address)) => format!("{first} and {address}"),
@@ -83,7 +89,14 @@ impl Tried {
     pub(super) fn fault(&self) -> String {
         let first = match &self.plan.disturbance {
             Disturbance::Restart => "restart".to_owned(),
+            Disturbance::Down => "operator down".to_owned(),
+            Disturbance::WebhooksDown => "webhooks down for users".to_owned(),
             Disturbance::Write(strike, _) => strike_in_words(*strike),
+            Disturbance::Read(strike, _) => match strike {
+                ReadStrike::Fail => "500".to_owned(),
+                ReadStrike::TimeOut => "no answer".to_owned(),
+                ReadStrike::Delay(_) => "late".to_owned(),
+            },
             Disturbance::Late(lag, _) => lag.to_string(),
             Disturbance::Recreate(_) => "made again".to_owned(),
             Disturbance::DeleteOwners(propagation, _) => match propagation {
@@ -101,6 +114,7 @@ impl Tried {
             Disturbance::Foreign(_) => "name taken".to_owned(),
             Disturbance::Hold(_) => "kept while deleted".to_owned(),
             Disturbance::FailNode(_) => "node away".to_owned(),
+            Disturbance::LoseNode(_) => "node away until its Pods are evicted".to_owned(),
             Disturbance::Spec(edit) | Disturbance::CreatedSo(edit) => {
                 let changes: Vec<String> = edit.changes.iter().map(ToString::to_string).collect();
                 changes.join("; ")
@@ -121,6 +135,8 @@ fn strike_in_words(strike: Strike) -> String {
         Strike::LoseAnswer => "answer lost",
         Strike::Unreachable => "no connection",
         Strike::TimeOut => "no answer",
+        Strike::TimeOutAfter => "no answer after it is done",
+        Strike::LateAnswer(_) => "answer late",
         Strike::Delay(_) => "late",
         Strike::DropWatches => "watches end",
         Strike::ExpireWatches => "410 Gone",

@@ -1,6 +1,6 @@
 //! The manager's writes in their order, each with an address, and the one of them that a plan disturbs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tower::{BoxError, Service};
 
 use super::layer::{HttpResponse, failure, whole};
@@ -22,7 +23,7 @@ use super::{Fault, Lag, Lateness, Traffic, WebhookTrouble};
 /// How long a write takes while a cache may be behind.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long an answer is waited for that does not come.
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Which write: the same address finds the same write in every run that is equal up to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,6 +101,39 @@ impl fmt::Display for Right {
     }
 }
 
+/// Which read of the server itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ReadAddress {
+    pub(crate) right: Right,
+    /// How many-th read of this verb and resource in its step, from 1.
+    pub(crate) nth: u64,
+}
+
+/// `get configmaps #1`
+impl fmt::Display for ReadAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} #{}", self.right, self.nth)
+    }
+}
+
+/// What happens to a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ReadStrike {
+    /// The answer is 500.
+    Fail,
+    /// No answer comes, and it is given up.
+    TimeOut,
+    /// It arrives later.
+    Delay(Duration),
+}
+
+/// What a read gets instead of its answer, or before it.
+pub(super) enum ReadFate {
+    Answered(HttpResponse),
+    TimedOut,
+    Late(Duration),
+}
+
 /// What happens at a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strike {
@@ -115,8 +149,12 @@ pub(crate) enum Strike {
     Unreachable,
     /// The server does not see it; no answer comes, and it is given up.
     TimeOut,
+    /// The server does what is asked; no answer comes, and it is given up.
+    TimeOutAfter,
     /// It arrives later.
     Delay(Duration),
+    /// The server does what is asked at once; the answer comes later.
+    LateAnswer(Duration),
     /// All watches of the manager end before the server sees it.
     DropWatches,
     /// The same, with 410 Gone.
@@ -157,6 +195,9 @@ pub(crate) struct JournaledWrite {
     pub(crate) revision_after: u64,
     /// How many records the trace had when it was sent.
     pub(crate) trace_position: u64,
+    /// When it was sent, and how often webhooks were called before.
+    pub(crate) sent: Instant,
+    pub(crate) webhook_calls: u64,
     pub(crate) strike: Option<Strike>,
 }
 
@@ -182,8 +223,10 @@ struct State {
     lag: Option<Lag>,
     /// What the role does not allow, and how many requests it has refused.
     forbidden: Option<(Right, u64)>,
-    /// What was read from the server in each step.
-    reads: BTreeSet<(usize, Right)>,
+    /// How often what was read from the server in each step.
+    reads: BTreeMap<(usize, Right), u64>,
+    /// The read to which something happens.
+    armed_read: Option<(ReadAddress, ReadStrike)>,
 }
 
 impl State {
@@ -241,6 +284,7 @@ impl Journal {
         state.step = step;
         state.counts.clear();
         state.armed = armed;
+        state.armed_read = None;
     }
 
     /// Writes say from now on how many records the manager's trace had.
@@ -266,8 +310,8 @@ impl Journal {
         right.is_some_and(|right| state.refuses(&right))
     }
 
-    /// Notes a read that is about to be made. The answer, if it is refused.
-    pub(super) fn read_request(&self, api_request: &ApiRequest) -> Option<HttpResponse> {
+    /// Notes a read that is about to be made, and says what happens to it.
+    pub(super) fn read_request(&self, api_request: &ApiRequest) -> Option<ReadFate> {
         let right = Right {
             verb: api_request.verb.clone(),
             resource: resource_of(api_request),
@@ -278,12 +322,27 @@ impl Journal {
         let mut state = self.state.lock();
         let is_refused = state.refuses(&right);
         let step = state.step;
-        state.reads.insert((step, right));
-        is_refused.then(|| answer(403))
+        let count = state.reads.entry((step, right.clone())).or_default();
+        *count += 1;
+        let address = ReadAddress { right, nth: *count };
+        if is_refused {
+            return Some(ReadFate::Answered(answer(403)));
+        }
+        let (_, strike) = state.armed_read.take_if(|(armed, _)| *armed == address)?;
+        Some(match strike {
+            ReadStrike::Fail => ReadFate::Answered(answer(500)),
+            ReadStrike::TimeOut => ReadFate::TimedOut,
+            ReadStrike::Delay(by) => ReadFate::Late(by),
+        })
     }
 
-    /// The rights that reads of the server needed, with their steps.
-    pub(crate) fn reads(&self) -> BTreeSet<(usize, Right)> {
+    /// From now on this happens to a read of the step.
+    pub(crate) fn arm_read(&self, address: ReadAddress, strike: ReadStrike) {
+        self.state.lock().armed_read = Some((address, strike));
+    }
+
+    /// The rights that reads of the server needed, with their steps, and how often.
+    pub(crate) fn reads(&self) -> BTreeMap<(usize, Right), u64> {
         self.state.lock().reads.clone()
     }
 
@@ -292,9 +351,10 @@ impl Journal {
         home.clone_into(&mut self.state.lock().home);
     }
 
-    /// Whether a strike still waits for its write.
+    /// Whether a strike still waits for its write or its read.
     pub(crate) fn is_armed(&self) -> bool {
-        !self.state.lock().armed.is_empty()
+        let state = self.state.lock();
+        !state.armed.is_empty() || state.armed_read.is_some()
     }
 
     /// The writes, which the journal forgets.
@@ -312,7 +372,7 @@ impl Journal {
     }
 
     /// Notes a write that is about to be made, and says what happens to it.
-    fn begin(&self, api_request: &ApiRequest, body: Option<Value>) -> (usize, Option<Strike>) {
+    fn begin(&self, api_request: &ApiRequest, body: Option<Value>, webhook_calls: u64) -> (usize, Option<Strike>) {
         let revision = (self.revision)();
         let trace_position = self.trace.get().map_or(0, |count| count());
         let mut state = self.state.lock();
@@ -332,6 +392,8 @@ impl Journal {
             revision,
             revision_after: revision,
             trace_position,
+            sent: Instant::now(),
+            webhook_calls,
             strike,
         });
         (state.writes.len() - 1, strike)
@@ -368,7 +430,11 @@ impl Journal {
     {
         let (parts, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
-        let (at, strike) = self.begin(api_request, serde_json::from_slice(&body).ok());
+        let (at, strike) = self.begin(
+            api_request,
+            serde_json::from_slice(&body).ok(),
+            traffic.webhooks().count(),
+        );
         // What somebody undoes at once is made again at once as long as the event is late: without a pause no time would pass.
         if traffic.lags().may_be_behind() {
             tokio::time::sleep(PAUSE).await;
@@ -419,6 +485,11 @@ impl Journal {
                 std::future::pending::<()>().await;
             }
             Some(Strike::LoseAnswer) => return Err("injected: the answer is lost".into()),
+            Some(Strike::TimeOutAfter) => {
+                tokio::time::sleep(TIMEOUT).await;
+                return Err("injected: the request timed out".into());
+            }
+            Some(Strike::LateAnswer(by)) => tokio::time::sleep(by).await,
             Some(Strike::Pause) => {
                 let (go_on, waiting) = oneshot::channel();
                 if self.signals.send(Signal::Paused(go_on)).is_ok() {

@@ -14,6 +14,7 @@ use tower::retry::RetryLayer;
 use tower::{BoxError, Service};
 
 use super::fault::Effect;
+use super::journal::{ReadFate, TIMEOUT};
 use super::lag::HeldEvents;
 use super::request::ApiRequest;
 use super::retry::SteadyRetry;
@@ -85,8 +86,14 @@ where
             {
                 return journal.write((&traffic, life), &api_request, request, &mut inner).await;
             }
-            if let Some(refused) = traffic.journal().and_then(|journal| journal.read_request(&api_request)) {
-                return Ok(refused);
+            match traffic.journal().and_then(|journal| journal.read_request(&api_request)) {
+                Some(ReadFate::Answered(answer)) => return Ok(answer),
+                Some(ReadFate::TimedOut) => {
+                    tokio::time::sleep(TIMEOUT).await;
+                    return Err("injected: the request timed out".into());
+                }
+                Some(ReadFate::Late(by)) => tokio::time::sleep(by).await,
+                None => {}
             }
             let effect = traffic.effect_on(&api_request);
             match effect {

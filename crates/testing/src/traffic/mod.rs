@@ -22,13 +22,13 @@ use tokio::sync::watch;
 
 pub(crate) use fault::ActiveFault;
 pub use fault::{Effect, Fault, Injected, Requests};
-pub(crate) use journal::{Journal, JournaledWrite, Right, Signal, Strike, WriteAddress};
+pub(crate) use journal::{Journal, JournaledWrite, ReadAddress, ReadStrike, Right, Signal, Strike, WriteAddress};
 pub(crate) use lag::{Lag, Lags, Lateness};
 pub(crate) use layer::client;
 pub(crate) use observe::observed_client;
 pub(crate) use request::ApiRequest;
 pub(crate) use rewrite::{Rewrite, rewriting_client};
-pub(crate) use webhooks::{WebhookGate, WebhookTrouble};
+pub(crate) use webhooks::{TROUBLE, WebhookCall, WebhookGate, WebhookTrouble};
 
 /// The requests so far. Clones share the record.
 #[derive(Clone, Debug)]
@@ -143,6 +143,12 @@ impl Traffic {
     /// From now on nothing is answered that this manager asks.
     fn end_life(&self, life: u64) {
         self.0.dead.lock().insert(life);
+    }
+
+    /// From now on nothing is answered that any manager asks that was started so far.
+    pub(crate) fn end_lives(&self) {
+        let started = self.0.lives.load(Ordering::Relaxed);
+        self.0.dead.lock().extend(0..started);
     }
 
     fn is_dead(&self, life: u64) -> bool {

@@ -12,6 +12,7 @@ use kubewright_runtime::conversion::Conversion;
 use kubewright_runtime::lease::ElectionOptions;
 use kubewright_runtime::object::ObjectKey;
 use kubewright_runtime::operator::{Operator, Rule};
+use kubewright_runtime::webhook::FailurePolicy;
 use kubewright_testing::explore::{Class, Exploration, explore};
 use kubewright_testing::{ControllerName, Controllers};
 use parking_lot::Mutex;
@@ -92,9 +93,30 @@ fn explored_estates(care: Care) -> Exploration {
 async fn two_controllers_and_their_webhooks_pass_when_errors_are_returned() {
     let classes = [Class::Restart, Class::Crash, Class::Requests, Class::Webhooks];
     let summary = explored_estates(Care::Returns).classes(classes).run().await;
+    // Down and slow at the write that goes through them, and down from the beginning of its step on. Nothing else calls them.
+    assert_eq!(summary.runs_of(Class::Webhooks), 3, "{summary}");
     // Three writes: of the one controller, and two of the other.
-    assert_eq!(summary.runs_of(Class::Webhooks), 6, "{summary}");
     assert_eq!(summary.runs_of(Class::Crash), 12, "{summary}");
+}
+
+fn gardens_with_webhooks(policy: FailurePolicy) -> Exploration {
+    with_few_controllers(explore(move || garden::operator_whose_webhooks(policy)))
+        .step("plant", |env| async move {
+            env.apply(garden::SAMPLE).await;
+        })
+        .classes([Class::Webhooks])
+}
+
+#[kubewright_testing::test]
+async fn what_webhooks_refuse_to_users_leaves_no_trace_and_what_passes_them_by_is_told() {
+    let summary = gardens_with_webhooks(FailurePolicy::Fail).run().await;
+    assert_eq!(summary.runs_of(Class::Webhooks), 1, "{summary}");
+    assert!(!summary.to_string().contains("never came"), "{summary}");
+    // Without the webhook nobody names a gardener.
+    let report = gardens_with_webhooks(FailurePolicy::Ignore).try_run().await;
+    let report = report.unwrap_err().text();
+    assert!(report.contains("different gardens.example.com/roses"), "{report}");
+    assert!(report.contains(".replay(\"webhooks down in step plant\")"), "{report}");
 }
 
 #[kubewright_testing::test]
@@ -171,8 +193,8 @@ async fn what_is_converted_by_the_operator_is_explored() {
         .classes([Class::Restart, Class::Crash, Class::Staleness, Class::Webhooks])
         .run()
         .await;
-    // Down and slow, at each of two writes.
-    assert_eq!(summary.runs_of(Class::Webhooks), 4, "{summary}");
+    // Down in each step: what users write is converted for the controller, and what it writes needs no conversion.
+    assert_eq!(summary.runs_of(Class::Webhooks), 3, "{summary}");
     assert_eq!(summary.runs_of(Class::Crash), 8, "{summary}");
 }
 
@@ -197,6 +219,10 @@ async fn an_operator_that_elects_its_leader_is_explored() {
 /// Notes in a `ConfigMap` whether there is another one, which it asks the server for.
 fn lookouts(care: Care) -> Operator {
     let controller = controller_of_maps("lookout", move |client, mut map| async move {
+        let is_noted = map.data.as_ref().is_some_and(|data| data.contains_key("ship"));
+        if care == Care::Swallows && is_noted {
+            return Ok(Action::done());
+        }
         let key = ObjectKey::namespaced(&map.namespace().unwrap_or_default(), "ship");
         let ship = match client.live().get_opt::<ConfigMap>(&key).await {
             Err(error) if care == Care::Returns => return Err(error.into()),
@@ -238,6 +264,21 @@ async fn a_right_to_read_that_is_missing_for_a_while_is_no_answer() {
     let summary = explored_lookouts(Care::Returns).run().await;
     // Of the read and of the write.
     assert_eq!(summary.runs_of(Class::Rights), 2, "{summary}");
+}
+
+#[kubewright_testing::test]
+async fn a_read_from_the_server_that_fails_is_no_answer() {
+    let explored = |care| explored_lookouts(care).classes([Class::Requests]);
+    let report = explored(Care::Swallows).try_run().await.unwrap_err().text();
+    assert!(report.contains("different configmaps/lookout"), "{report}");
+    assert!(
+        report.contains(".replay(\"fail read get configmaps #1 in step look\")"),
+        "{report}"
+    );
+    let summary = explored(Care::Returns).run().await;
+    assert!(!summary.to_string().contains("never came"), "{summary}");
+    // Ten disturbances of the write, three of each of two reads: before it and after it.
+    assert_eq!(summary.runs_of(Class::Requests), 16, "{summary}");
 }
 
 /// Looks every ten seconds, and takes a long time without a look for a failure of its own, which it notes.

@@ -106,7 +106,8 @@ fn sites(care: Care) -> Exploration {
 
 #[kubewright_testing::test]
 async fn what_is_left_in_a_system_outside_the_cluster_is_found() {
-    let report = sites(Care::Forgets).try_run().await.unwrap_err().text();
+    let report = sites(Care::Forgets).classes([Class::Crash]).try_run().await;
+    let report = report.unwrap_err().text();
     assert!(report.contains("different external/system"), "{report}");
     assert!(report.contains("name-2: \"site\" and not nothing"), "{report}");
     assert!(
@@ -117,10 +118,17 @@ async fn what_is_left_in_a_system_outside_the_cluster_is_found() {
 
 #[kubewright_testing::test]
 async fn an_operator_that_asks_the_system_outside_passes() {
-    let summary = sites(Care::Asks).run().await;
+    let deletion = "it has no finalizer: what is deleted while it is down keeps its name";
+    let exploration = sites(Care::Asks).accept("different external/system", deletion);
+    let summary = exploration.run().await;
     // Before and after the one write; and a replica takes over after it, which knows of it or does not.
     assert_eq!(summary.runs_of(Class::Crash), 4, "{summary}");
-    assert_eq!(summary.runs_of(Class::Restart), 3, "{summary}");
+    // A restart before each step, and each step while the operator is down.
+    assert_eq!(summary.runs_of(Class::Restart), 6, "{summary}");
+    assert!(summary.to_string().contains(deletion), "{summary}");
+    let plan = "operator down in step close of open, close";
+    let report = sites(Care::Asks).try_run().await.unwrap_err().text();
+    assert!(report.contains(&format!(".replay({plan:?})")), "{report}");
 }
 
 #[kubewright_testing::test]
@@ -133,8 +141,8 @@ async fn samples_in_files_are_steps() {
         .classes([Class::Restart])
         .run()
         .await;
-    // Before the creation, and before the deletion.
-    assert_eq!(summary.runs(), 2, "{summary}");
+    // Before the creation and before the deletion, and both while the operator is down.
+    assert_eq!(summary.runs(), 4, "{summary}");
 }
 
 #[kubewright_testing::test]
@@ -158,7 +166,7 @@ async fn a_page_and_data_tell_what_was_tried_and_what_was_not() {
     let name = "it-explore_outside-a_page_and_data_tell_what_was_tried_and_what_was_not";
     let data = std::fs::read(written.join(format!("{name}.json"))).unwrap();
     let data: Value = serde_json::from_slice(&data).unwrap();
-    assert_eq!(data["runs"], 2, "{data:#}");
+    assert_eq!(data["runs"], 4, "{data:#}");
     let tried = data["tried"].as_array().unwrap();
     let outcome = |plan: &str| {
         let found = tried.iter().find(|tried| tried["plan"] == plan);

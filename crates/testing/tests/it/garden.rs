@@ -10,7 +10,7 @@ use kubewright_runtime::client::helpers::{ConditionUpdate, set_condition, set_co
 use kubewright_runtime::controller::{Action, Context, Controller, Failure, Reconciler, Request};
 use kubewright_runtime::events::{EventNote, EventRecorder};
 use kubewright_runtime::operator::{Operator, Rule};
-use kubewright_runtime::webhook::{AdmissionRequest, Rejection, Validator, Warnings, Webhook};
+use kubewright_runtime::webhook::{AdmissionRequest, FailurePolicy, Rejection, Validator, Warnings, Webhook};
 use kubewright_testing::TestEnv;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,12 +100,18 @@ pub(crate) fn without_status() -> Operator {
 
 /// With webhooks.
 pub(crate) fn operator_with_webhooks() -> Operator {
+    operator_whose_webhooks(FailurePolicy::Fail)
+}
+
+/// With webhooks without which this happens.
+pub(crate) fn operator_whose_webhooks(policy: FailurePolicy) -> Operator {
     let webhook = Webhook::of::<Garden>()
         .defaulter(|garden: &mut Garden, _: &AdmissionRequest| {
             garden.spec.gardener.get_or_insert_with(|| "somebody".to_owned());
             Ok(())
         })
-        .validator(Superstition);
+        .validator(Superstition)
+        .settings(|settings| settings.failure_policy(policy));
     operator().webhook(webhook)
 }
 
