@@ -236,12 +236,11 @@ async fn apply_all(
                 Ok(patched) => {
                     let unconverted = unconverted(context, *matched);
                     let mut given_up;
-                    let changed = match &unconverted {
-                        None => &mut *objects,
-                        Some(_) => {
-                            given_up = objects.clone();
-                            &mut given_up
-                        }
+                    let changed = if unconverted.is_some() {
+                        given_up = objects.clone();
+                        &mut given_up
+                    } else {
+                        &mut *objects
                     };
                     if let Some(patched) = patched {
                         accept(context, changed, patched)?;
