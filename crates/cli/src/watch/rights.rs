@@ -33,21 +33,22 @@ fn bound(bindings: &[Value], roles: &[Value], namespace: &str, account: &str) ->
     let is_account = |subject: &&Value| {
         subject["kind"] == "ServiceAccount" && subject["name"] == account && subject["namespace"] == namespace
     };
-    let bound = bindings.iter().filter(|binding| {
+    let of_account = bindings.iter().filter(|binding| {
         binding["subjects"]
             .as_array()
             .into_iter()
             .flatten()
             .any(|subject| is_account(&subject))
     });
-    let granted = bound.flat_map(|binding| {
-        let wanted = &binding["roleRef"];
-        let is_wanted = |role: &&Value| role["kind"] == wanted["kind"] && role["metadata"]["name"] == wanted["name"];
-        let rules = roles.iter().find(is_wanted).and_then(|role| role["rules"].as_array());
+    let granted = of_account.flat_map(|binding| {
+        let reference = &binding["roleRef"];
+        let is_wanted =
+            |role: &&Value| role["kind"] == reference["kind"] && role["metadata"]["name"] == reference["name"];
+        let listed = roles.iter().find(is_wanted).and_then(|role| role["rules"].as_array());
         // What a binding of a namespace grants is granted there.
         let place = binding["metadata"]["namespace"].as_str().map(str::to_owned);
-        let rules = rules.into_iter().flatten().map(move |rule| (rule, place.clone()));
-        rules.filter_map(|(rule, namespace)| {
+        let placed = listed.into_iter().flatten().map(move |rule| (rule, place.clone()));
+        placed.filter_map(|(rule, namespace)| {
             let rule: Rule = serde_json::from_value(rule.clone()).ok()?;
             Some(Rule { namespace, ..rule })
         })
