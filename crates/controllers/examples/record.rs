@@ -12,6 +12,7 @@
 //!     certificatesigningrequest-approving-controller,
 //!     certificatesigningrequest-signing-controller,certificatesigningrequest-cleaner-controller,
 //!     persistentvolumeclaim-protection-controller,persistentvolume-protection-controller,
+//!     volumeattributesclass-protection-controller,
 //!     persistentvolume-binder-controller,resourcequota-controller --pvclaimbinder-sync-period 2s
 //!   --cluster-signing-cert-file CA.crt --cluster-signing-key-file CA.key
 //! ```

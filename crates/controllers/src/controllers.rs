@@ -274,6 +274,9 @@ impl Controllers {
                 ControllerName::VolumeBinder => volume_binder::add_to(operator, settings),
                 ControllerName::ClaimProtection => operator.controller(volume_protection::claims()),
                 ControllerName::VolumeProtection => operator.controller(volume_protection::volumes()),
+                ControllerName::AttributesClassProtection => {
+                    operator.controller(volume_protection::attributes_classes())
+                }
             };
         }
         operator

@@ -55,10 +55,12 @@ pub enum ControllerName {
     ClaimProtection,
     /// Keeps volumes while they are bound.
     VolumeProtection,
+    /// Keeps classes of volumes' attributes while claims or volumes name them.
+    AttributesClassProtection,
 }
 
 /// Short name, kube-controller-manager's name.
-const NAMES: [(ControllerName, &str, &str); 24] = [
+const NAMES: [(ControllerName, &str, &str); 25] = [
     (ControllerName::GarbageCollector, "gc", "garbage-collector-controller"),
     (ControllerName::Namespace, "namespace", "namespace-controller"),
     (
@@ -146,6 +148,11 @@ const NAMES: [(ControllerName, &str, &str); 24] = [
         ControllerName::VolumeProtection,
         "pv-protection",
         "persistentvolume-protection-controller",
+    ),
+    (
+        ControllerName::AttributesClassProtection,
+        "vac-protection",
+        "volumeattributesclass-protection-controller",
     ),
 ];
 

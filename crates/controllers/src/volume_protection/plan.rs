@@ -1,4 +1,4 @@
-//! Whether a claim or a volume is in use, and what becomes of the finalizer that protects it. Pure.
+//! Whether a claim, a volume or a class of attributes is in use, and what becomes of the finalizer that protects it. Pure.
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -48,6 +48,24 @@ pub(super) fn uses(pod: &Pod, claim: &PersistentVolumeClaim) -> bool {
 pub(super) fn is_bound(volume: &PersistentVolume) -> bool {
     let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
     phase == Some("Bound")
+}
+
+/// The classes of attributes that a claim wants, has, and is on its way to.
+pub(super) fn classes_of_claim(claim: &PersistentVolumeClaim) -> Vec<&str> {
+    let (spec, status) = (claim.spec.as_ref(), claim.status.as_ref());
+    let wanted = spec.and_then(|spec| spec.volume_attributes_class_name.as_deref());
+    let current = status.and_then(|status| status.current_volume_attributes_class_name.as_deref());
+    let change = status.and_then(|status| status.modify_volume_status.as_ref());
+    let target = change.and_then(|change| change.target_volume_attributes_class_name.as_deref());
+    let all = [wanted, current, target].into_iter().flatten();
+    all.filter(|name| !name.is_empty()).collect()
+}
+
+/// The class of attributes of a volume.
+pub(super) fn class_of_volume(volume: &PersistentVolume) -> Option<&str> {
+    let spec = volume.spec.as_ref()?;
+    let name = spec.volume_attributes_class_name.as_deref();
+    name.filter(|name| !name.is_empty())
 }
 
 fn volumes(pod: &Pod) -> impl Iterator<Item = &Volume> {
@@ -126,6 +144,21 @@ mod tests {
         ] {
             assert_eq!(protection(&metadata(value), "x"), expected);
         }
+    }
+
+    #[test]
+    fn a_claim_names_the_class_that_it_wants_the_one_it_has_and_the_one_it_gets() {
+        let claim = |value: Value| serde_json::from_value::<PersistentVolumeClaim>(value).unwrap();
+        let all = claim(json!({
+            "metadata": {}, "spec": { "volumeAttributesClassName": "a" },
+            "status": {
+                "currentVolumeAttributesClassName": "b",
+                "modifyVolumeStatus": { "status": "Pending", "targetVolumeAttributesClassName": "c" },
+            },
+        }));
+        assert_eq!(classes_of_claim(&all), ["a", "b", "c"]);
+        let none = claim(json!({ "metadata": {}, "spec": { "volumeAttributesClassName": "" } }));
+        assert!(classes_of_claim(&none).is_empty());
     }
 
     #[test]

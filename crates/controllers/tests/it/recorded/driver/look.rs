@@ -78,6 +78,7 @@ impl Driver {
             | "ClusterRoleBinding"
             | "PersistentVolume"
             | "StorageClass"
+            | "VolumeAttributesClass"
             | "CertificateSigningRequest"
             | "ValidatingAdmissionPolicy" => name.starts_with(&self.namespace),
             "CustomResourceDefinition" => false,

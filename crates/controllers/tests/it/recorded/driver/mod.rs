@@ -82,7 +82,7 @@ pub(crate) struct Recording {
 type KindRow = (&'static str, &'static str, &'static str, bool);
 
 /// The kinds that are looked at.
-const KINDS: [KindRow; 21] = [
+const KINDS: [KindRow; 22] = [
     ("apps", "Deployment", "deployments", true),
     ("apps", "ReplicaSet", "replicasets", true),
     ("batch", "Job", "jobs", true),
@@ -110,6 +110,12 @@ const KINDS: [KindRow; 21] = [
     ("", "PersistentVolumeClaim", "persistentvolumeclaims", true),
     ("", "PersistentVolume", "persistentvolumes", false),
     ("storage.k8s.io", "StorageClass", "storageclasses", false),
+    (
+        "storage.k8s.io",
+        "VolumeAttributesClass",
+        "volumeattributesclasses",
+        false,
+    ),
     (
         "certificates.k8s.io",
         "CertificateSigningRequest",

@@ -38,6 +38,25 @@ fn claim(name: &str, size: &str) -> Act {
     }))
 }
 
+/// A quota of one claim, for claims by their class of attributes.
+fn of_attributes(name: &str, operator: &str, values: Value) -> Act {
+    let expression = json!({ "scopeName": "VolumeAttributesClass", "operator": operator, "values": values });
+    let selector = json!({ "scopeSelector": { "matchExpressions": [expression] } });
+    quota(
+        name,
+        json!({ "persistentvolumeclaims": "9", "requests.storage": "9Gi" }),
+        selector,
+    )
+}
+
+fn claim_of_class(name: &str, class: &str) -> Act {
+    let Act::Create(mut claim) = claim(name, "1Gi") else {
+        unreachable!("a claim is created");
+    };
+    claim["spec"]["volumeAttributesClassName"] = class.into();
+    Act::Create(claim)
+}
+
 fn gone(kind: &str, name: &str) -> Act {
     delete(kind, name, "Background")
 }
@@ -117,6 +136,24 @@ pub(super) fn all() -> Vec<Scenario> {
                 claim("c", "2Gi"),
                 gone("PersistentVolumeClaim", "a"),
                 gone("PersistentVolumeClaim", "c"),
+            ],
+        ),
+        scenario(
+            "quota-of-an-attributes-class",
+            vec![
+                of_attributes("in", "In", json!(["gold"])),
+                of_attributes("not-in", "NotIn", json!(["gold"])),
+                of_attributes("some", "Exists", Value::Null),
+                of_attributes("none", "DoesNotExist", Value::Null),
+                claim_of_class("a", "gold"),
+                claim_of_class("b", "silver"),
+                claim("c", "1Gi"),
+                Act::Status(
+                    "PersistentVolumeClaim".to_owned(),
+                    "c".to_owned(),
+                    json!({ "currentVolumeAttributesClassName": "gold" }),
+                ),
+                gone("PersistentVolumeClaim", "a"),
             ],
         ),
         scenario(

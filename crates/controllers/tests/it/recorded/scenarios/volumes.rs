@@ -6,6 +6,7 @@ use super::{Act, Scenario, delete, merge, patch, scenario};
 
 const CLAIM: &str = "PersistentVolumeClaim";
 const VOLUME: &str = "PersistentVolume";
+const ATTRIBUTES: &str = "VolumeAttributesClass";
 
 /// A claim for 1 GiB that one node may write to, of a class; `spec` says what is different.
 fn claim(name: &str, class: &str, spec: Value) -> Act {
@@ -59,6 +60,12 @@ fn csi() -> Value {
     json!({ "hostPath": null, "csi": { "driver": "example.com", "volumeHandle": "one" } })
 }
 
+fn attributes(name: &str) -> Act {
+    Act::Create(json!({
+        "kind": ATTRIBUTES, "metadata": { "name": name }, "driverName": "example.com", "parameters": { "iops": "1" },
+    }))
+}
+
 fn pod(name: &str, node: Option<&str>, claim: &str) -> Act {
     Act::Create(json!({
         "kind": "Pod", "metadata": { "name": name },
@@ -92,6 +99,7 @@ pub(super) fn all() -> Vec<Scenario> {
     all.extend(choosing());
     all.extend(reclaiming());
     all.extend(losing());
+    all.extend(attributed());
     all.extend(waiting());
     all
 }
@@ -471,6 +479,59 @@ fn losing() -> Vec<Scenario> {
                 without_finalizers(VOLUME, &format!("{lost}-one")),
                 volume(lost, "one", json!({})),
                 patch(VOLUME, &format!("{lost}-one"), json!({ "spec": { "claimRef": null } })),
+            ],
+        ),
+    ]
+}
+
+/// Classes of attributes, which stay while a claim or a volume names them.
+fn attributed() -> Vec<Scenario> {
+    let (of_claims, of_volumes) = ("class-of-claims-is-protected", "class-of-volumes-is-protected");
+    let named = |scenario: &str, name: &str| format!("{scenario}-{name}");
+    let class_of = |scenario: &str, name: &str| json!({ "volumeAttributesClassName": named(scenario, name) });
+    let status = |status: Value| Act::Status(CLAIM.to_owned(), "b".to_owned(), status);
+    vec![
+        scenario(
+            of_claims,
+            vec![
+                attributes(&named(of_claims, "unused")),
+                without_finalizers(ATTRIBUTES, &named(of_claims, "unused")),
+                gone(ATTRIBUTES, &named(of_claims, "unused")),
+                attributes(&named(of_claims, "wanted")),
+                claim("a", "manual", class_of(of_claims, "wanted")),
+                gone(ATTRIBUTES, &named(of_claims, "wanted")),
+                gone(CLAIM, "a"),
+                attributes(&named(of_claims, "current")),
+                attributes(&named(of_claims, "target")),
+                claim("b", "manual", json!({})),
+                status(json!({
+                    "currentVolumeAttributesClassName": named(of_claims, "current"),
+                    "modifyVolumeStatus": { "status": "Pending", "targetVolumeAttributesClassName": named(of_claims, "target") },
+                })),
+                gone(ATTRIBUTES, &named(of_claims, "current")),
+                gone(ATTRIBUTES, &named(of_claims, "target")),
+                status(json!({ "modifyVolumeStatus": null })),
+                status(json!({ "currentVolumeAttributesClassName": null })),
+            ],
+        ),
+        scenario(
+            of_volumes,
+            vec![
+                attributes(&named(of_volumes, "gold")),
+                attributes(&named(of_volumes, "silver")),
+                volume(of_volumes, "one", {
+                    let mut spec = csi();
+                    merge(&mut spec, class_of(of_volumes, "gold"));
+                    spec
+                }),
+                gone(ATTRIBUTES, &named(of_volumes, "gold")),
+                patch(
+                    VOLUME,
+                    &named(of_volumes, "one"),
+                    json!({ "spec": class_of(of_volumes, "silver") }),
+                ),
+                gone(ATTRIBUTES, &named(of_volumes, "silver")),
+                gone(VOLUME, &named(of_volumes, "one")),
             ],
         ),
     ]
