@@ -303,8 +303,8 @@ impl Exploration {
             ));
         }
         names.sort_unstable();
-        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::Unmet(format!("two steps have the name {:?}", pair[0])));
+        if let Some([name, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::Unmet(format!("two steps have the name {name:?}")));
         }
         let own = |name: &&&str| !plan::can_name(name, &[(**name).to_owned()]);
         match names.iter().find(own) {
