@@ -36,7 +36,7 @@ async fn a_deletion_that_nobody_saw_leaves_a_bucket() {
     assert!(report.contains("different external/system"), "{report}");
     assert!(report.contains("bucket-1: \"app\" and not nothing"), "{report}");
     assert!(report.contains("⚡ operator down in step delete"), "{report}");
-    let plan = "operator down in step delete of create, delete";
+    let plan = "operator down in step delete";
     assert!(report.contains(&format!(".replay({plan:?})")), "{report}");
     let again = scenario(missed_deletion::broken).replay(plan).try_run().await;
     assert!(

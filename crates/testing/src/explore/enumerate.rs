@@ -69,14 +69,15 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
         }
         rights.insert(write.address.right());
     }
-    for ((_, right), count) in run.reads.iter().filter(|((at, _), _)| *at == step) {
+    for ((_, right), count) in run.reads_in_steps.iter().filter(|((at, _), _)| *at == step) {
         for nth in 1..=MOST_READS.min(*count) {
             let right = right.clone();
             let address = ReadAddress { right, nth };
             plans.extend(READ_STRIKES.map(|strike| plan(Disturbance::Read(strike, address.clone()))));
         }
-        rights.insert(right.clone());
     }
+    let reads = run.reads.keys().filter(|(at, _)| *at == step);
+    rights.extend(reads.map(|(_, right)| right.clone()));
     plans.extend(rights.into_iter().map(|right| plan(Disturbance::Forbid(right))));
     plans.extend(Skew::ALL.into_iter().map(|skew| plan(Disturbance::Clock(skew))));
     plans.extend(

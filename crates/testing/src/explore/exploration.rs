@@ -303,7 +303,7 @@ impl Exploration {
             ));
         }
         names.sort_unstable();
-        if let Some([name, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        if let Some([name, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(Error::Unmet(format!("two steps have the name {name:?}")));
         }
         let own = |name: &&&str| !plan::can_name(name, &[(**name).to_owned()]);

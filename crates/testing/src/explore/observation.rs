@@ -52,6 +52,8 @@ pub(super) struct Observation {
     pub(super) writes: Vec<JournaledWrite>,
     /// The rights that reads of the server needed, with their steps, and how often.
     pub(super) reads: BTreeMap<(usize, Right), u64>,
+    /// Those of them before a step had settled.
+    pub(super) reads_in_steps: BTreeMap<(usize, Right), u64>,
     /// The changes of all objects, whoever made them, in order.
     pub(super) changes: Vec<ClusterChange>,
     /// What the operator did, in order.

@@ -29,7 +29,7 @@ use super::truth;
 use super::world;
 use crate::env::Resumed;
 use crate::fail::QUIET_THREAD;
-use crate::traffic::{Journal, Lag, Lateness, Signal, Traffic, WebhookCall};
+use crate::traffic::{Journal, Lag, Lateness, Right, Signal, Traffic, WebhookCall};
 use crate::{Error, TestEnv, TestRuntime};
 
 /// How much time passes after each step, so that what an operator does later is seen.
@@ -174,6 +174,7 @@ pub(super) struct Run<'a> {
     external: Option<ExternalInstance>,
     /// As in an observation.
     webhook_calls: Vec<(usize, WebhookCall)>,
+    reads_in_steps: BTreeMap<(usize, Right), u64>,
 }
 
 impl<'a> Run<'a> {
@@ -248,6 +249,7 @@ impl<'a> Run<'a> {
             is_created_so,
             external,
             webhook_calls: Vec::new(),
+            reads_in_steps: BTreeMap::new(),
             env,
         };
         run.settle(None).await;
@@ -306,6 +308,7 @@ impl<'a> Run<'a> {
         let has_webhooks = self.env.with_manager(|manager| manager.has_webhooks);
         observation.has_webhooks = has_webhooks.unwrap_or_default();
         observation.webhook_calls = self.webhook_calls;
+        observation.reads_in_steps = self.reads_in_steps;
         observation.watched = self.env.traffic().watched();
         observation.problems = self.problems;
         observation.tolerated = self.tolerated;
@@ -442,6 +445,10 @@ impl<'a> Run<'a> {
             self.problem("the step fails", vec![panic]);
         }
         self.settle(None).await;
+        // What is read later is read for the checks.
+        let step = self.step;
+        let reads = self.journal().reads().into_iter().filter(|((at, _), _)| *at == step);
+        self.reads_in_steps.extend(reads);
         if is_armed {
             let is_met = !plan.is_some_and(Plan::needs_webhooks) || self.env.traffic().webhooks().is_hit();
             self.reached = !self.journal().is_armed() && is_met;
@@ -449,7 +456,7 @@ impl<'a> Run<'a> {
         self.follow();
         match plan.map(|plan| &plan.disturbance) {
             Some(Disturbance::Restart | Disturbance::Clock(_)) => self.reached = true,
-            Some(Disturbance::Read(..)) => self.reached = !self.journal().is_armed(),
+            Some(Disturbance::Read(..)) => self.reached = self.journal().disarm_read(),
             Some(Disturbance::WebhooksDown) => self.reached = self.env.traffic().webhooks().is_hit(),
             Some(Disturbance::Late(..)) => self.reached = self.env.traffic().lags().has_held(),
             Some(Disturbance::Recreate(name)) => self.recreate(name).await,

@@ -351,10 +351,14 @@ impl Journal {
         home.clone_into(&mut self.state.lock().home);
     }
 
-    /// Whether a strike still waits for its write or its read.
+    /// From now on nothing happens to a read. Whether it has happened.
+    pub(crate) fn disarm_read(&self) -> bool {
+        self.state.lock().armed_read.take().is_none()
+    }
+
+    /// Whether a strike still waits for its write.
     pub(crate) fn is_armed(&self) -> bool {
-        let state = self.state.lock();
-        !state.armed.is_empty() || state.armed_read.is_some()
+        !self.state.lock().armed.is_empty()
     }
 
     /// The writes, which the journal forgets.

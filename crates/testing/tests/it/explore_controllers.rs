@@ -1,7 +1,6 @@
 //! Kubernetes' own controllers, explored as an operator is.
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::batch::v1::Job;
 use kubewright_runtime::operator::{Operator, Rule};
 use kubewright_testing::explore::{Class, Exploration, explore};
 use kubewright_testing::{ControllerName, Controllers};
@@ -42,23 +41,6 @@ async fn crashes_of_the_deployment_controller_do_no_harm() {
             .await;
         })
         .step("delete", |env| async move { env.delete::<Deployment>("web").await })
-        .classes([Class::Restart, Class::Crash])
-        .run()
-        .await;
-    assert!(summary.runs_of(Class::Crash) > 10, "{summary}");
-}
-
-#[kubewright_testing::test]
-async fn crashes_of_the_job_controller_do_no_harm() {
-    let summary = explored()
-        .step("create", |env| async move {
-            env.apply(
-                "{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {completions: 2, parallelism: 1,
-                  template: {spec: {restartPolicy: Never, containers: [{name: once, image: busybox}]}}}}",
-            )
-            .await;
-        })
-        .step("delete", |env| async move { env.delete::<Job>("once").await })
         .classes([Class::Restart, Class::Crash])
         .run()
         .await;
