@@ -33,10 +33,22 @@ struct Facts {
     gateway: Option<IpAddr>,
     /// The engine runs in a virtual machine: its gateway is in there too, and not this machine.
     is_engine_virtual: bool,
+    /// The engine that knows the network is podman.
+    is_podman: bool,
 }
 
-/// The host for a cluster; `None` if that is 127.0.0.1, because the API server is on this machine.
-pub(super) async fn find(server: &ServerAddress) -> Option<WebhookHost> {
+/// Tools that run their nodes in a virtual machine, behind a port of this machine, and how the machine is called in there: the beginning
+/// of the names of their contexts, the host, and who says so.
+const VIRTUAL_NODES: [(&str, &str, &str); 5] = [
+    ("docker-desktop", "host.docker.internal", "Docker Desktop"),
+    ("rancher-desktop", "host.docker.internal", "Rancher Desktop"),
+    ("orbstack", "host.docker.internal", "OrbStack"),
+    ("colima", "host.lima.internal", "Colima"),
+    ("lima", "host.lima.internal", "Lima"),
+];
+
+/// The host for a cluster.
+pub(super) async fn find(server: &ServerAddress) -> WebhookHost {
     let mut facts = Facts::default();
     if !is_loopback(&server.host) {
         facts.on_the_way = address_towards(&server.host, server.port);
@@ -45,6 +57,7 @@ pub(super) async fn find(server: &ServerAddress) -> Option<WebhookHost> {
             facts.gateway = gateway(Path::new(engine), &network, format).await;
             if facts.gateway.is_some() {
                 facts.is_engine_virtual = is_virtual(Path::new(engine)).await;
+                facts.is_podman = engine == "podman";
                 break;
             }
         }
@@ -53,23 +66,34 @@ pub(super) async fn find(server: &ServerAddress) -> Option<WebhookHost> {
     choose(server, &facts)
 }
 
-fn choose(server: &ServerAddress, facts: &Facts) -> Option<WebhookHost> {
-    let chosen = |host: String, why: String| Some(WebhookHost { host, why });
+fn choose(server: &ServerAddress, facts: &Facts) -> WebhookHost {
+    let chosen = |host: String, why: String| WebhookHost { host, why };
+    let here = |why: String| chosen(Ipv4Addr::LOCALHOST.to_string(), why);
     if !is_loopback(&server.host) {
-        let address = facts.on_the_way.filter(|address| !address.is_loopback())?;
-        let why = format!("this machine on its way to the API server at {}", server.host);
-        return chosen(address.to_string(), why);
+        return match facts.on_the_way {
+            Some(address) if address.is_loopback() => here(format!("where the API server is, too: {}", server.host)),
+            Some(address) => {
+                let why = format!("this machine on its way to the API server at {}", server.host);
+                chosen(address.to_string(), why)
+            }
+            None => here(format!("since no way to the API server at {} is known", server.host)),
+        };
     }
     // The API server is behind a port of this machine: in a container or in a virtual machine, or a process.
     if server.is_minikube || server.context == "minikube" {
         let why = "this machine as nodes of minikube know it".to_owned();
         return chosen("host.minikube.internal".to_owned(), why);
     }
-    if server.context == "docker-desktop" {
-        let why = "this machine as Docker Desktop knows it".to_owned();
-        return chosen("host.docker.internal".to_owned(), why);
+    let is_of = |tool: &str| server.context == tool || server.context.starts_with(&format!("{tool}-"));
+    if let Some((_, host, tool)) = VIRTUAL_NODES.iter().find(|(context, ..)| is_of(context)) {
+        return chosen((*host).to_owned(), format!("this machine as {tool} knows it"));
     }
-    let network = network_of(server)?;
+    let Some(network) = network_of(server) else {
+        return here(format!(
+            "where the API server seems to be, too: its address is {}",
+            server.host
+        ));
+    };
     match facts.gateway {
         Some(gateway) if !facts.is_engine_virtual => {
             let why = format!("the gateway of the container network {network}");
@@ -80,8 +104,12 @@ fn choose(server: &ServerAddress, facts: &Facts) -> Option<WebhookHost> {
             chosen("host.k3d.internal".to_owned(), why)
         }
         _ => {
-            let why = "this machine as containers know it".to_owned();
-            chosen("host.docker.internal".to_owned(), why)
+            let host = if facts.is_podman {
+                "host.containers.internal"
+            } else {
+                "host.docker.internal"
+            };
+            chosen(host.to_owned(), "this machine as containers know it".to_owned())
         }
     }
 }
@@ -153,8 +181,8 @@ mod tests {
         }
     }
 
-    fn chosen(server: &ServerAddress, facts: &Facts) -> Option<String> {
-        choose(server, facts).map(|chosen| chosen.host)
+    fn chosen(server: &ServerAddress, facts: &Facts) -> String {
+        choose(server, facts).host
     }
 
     #[test]
@@ -166,12 +194,16 @@ mod tests {
         // minikube's virtual machine, or its container, is reached by its own address.
         let mut minikube = server("minikube", "192.168.49.2");
         minikube.is_minikube = true;
-        assert_eq!(chosen(&minikube, &facts).as_deref(), Some("192.168.49.1"));
+        assert_eq!(chosen(&minikube, &facts), "192.168.49.1");
+        assert_eq!(chosen(&server("prod", "api.example.com"), &facts), "192.168.49.1");
+        let lost = choose(&server("prod", "api.example.com"), &Facts::default());
         assert_eq!(
-            chosen(&server("prod", "api.example.com"), &facts).as_deref(),
-            Some("192.168.49.1")
+            (lost.host.as_str(), lost.why.as_str()),
+            (
+                "127.0.0.1",
+                "since no way to the API server at api.example.com is known"
+            )
         );
-        assert_eq!(chosen(&server("prod", "api.example.com"), &Facts::default()), None);
     }
 
     #[test]
@@ -181,17 +213,17 @@ mod tests {
             ..Facts::default()
         };
         let (kind, k3d) = (server("kind-dev", "127.0.0.1"), server("k3d-dev", "0.0.0.0"));
-        assert_eq!(chosen(&kind, &facts).as_deref(), Some("172.18.0.1"));
-        let why = choose(&kind, &facts).unwrap().why;
+        assert_eq!(chosen(&kind, &facts), "172.18.0.1");
+        let why = choose(&kind, &facts).why;
         assert_eq!(why, "the gateway of the container network kind");
-        assert_eq!(chosen(&k3d, &facts).as_deref(), Some("172.18.0.1"));
+        assert_eq!(chosen(&k3d, &facts), "172.18.0.1");
         // In Docker Desktop the gateway is in its virtual machine.
         facts.is_engine_virtual = true;
-        assert_eq!(chosen(&kind, &facts).as_deref(), Some("host.docker.internal"));
-        assert_eq!(chosen(&k3d, &facts).as_deref(), Some("host.k3d.internal"));
+        assert_eq!(chosen(&kind, &facts), "host.docker.internal");
+        assert_eq!(chosen(&k3d, &facts), "host.k3d.internal");
         assert_eq!(
-            chosen(&server("docker-desktop", "127.0.0.1"), &facts).as_deref(),
-            Some("host.docker.internal")
+            chosen(&server("docker-desktop", "127.0.0.1"), &facts),
+            "host.docker.internal"
         );
     }
 
@@ -199,16 +231,54 @@ mod tests {
     fn nodes_of_minikube_behind_a_port_of_this_machine_know_it_by_name() {
         let mut profile = server("sandbox", "127.0.0.1");
         profile.is_minikube = true;
+        assert_eq!(chosen(&profile, &Facts::default()), "host.minikube.internal");
+    }
+
+    #[test]
+    fn nodes_in_a_virtual_machine_know_this_machine_by_the_name_of_their_tool() {
+        for (context, host) in [
+            ("rancher-desktop", "host.docker.internal"),
+            ("orbstack", "host.docker.internal"),
+            ("colima", "host.lima.internal"),
+            ("colima-shop", "host.lima.internal"),
+            ("lima-k3s", "host.lima.internal"),
+        ] {
+            assert_eq!(
+                chosen(&server(context, "127.0.0.1"), &Facts::default()),
+                host,
+                "{context}"
+            );
+        }
+        let why = choose(&server("colima", "127.0.0.1"), &Facts::default()).why;
+        assert_eq!(why, "this machine as Colima knows it");
+        // The machine of podman, in which kind has its nodes.
+        let facts = Facts {
+            gateway: Some([10, 89, 0, 1].into()),
+            is_engine_virtual: true,
+            is_podman: true,
+            ..Facts::default()
+        };
         assert_eq!(
-            chosen(&profile, &Facts::default()).as_deref(),
-            Some("host.minikube.internal")
+            chosen(&server("kind-dev", "127.0.0.1"), &facts),
+            "host.containers.internal"
         );
+        // A cluster that is reached by an address of its own is answered the same way, whatever its name is.
+        let facts = Facts {
+            on_the_way: Some([192, 168, 64, 1].into()),
+            ..Facts::default()
+        };
+        assert_eq!(chosen(&server("colima", "192.168.64.2"), &facts), "192.168.64.1");
     }
 
     #[test]
     fn an_api_server_on_this_machine_calls_it_as_such() {
         for host in ["127.0.0.1", "::1", "localhost"] {
-            assert_eq!(chosen(&server("kubewright", host), &Facts::default()), None);
+            let here = choose(&server("kubewright", host), &Facts::default());
+            assert_eq!(here.host, "127.0.0.1");
+            assert_eq!(
+                here.why,
+                format!("where the API server seems to be, too: its address is {host}")
+            );
         }
     }
 

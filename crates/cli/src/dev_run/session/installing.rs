@@ -66,13 +66,14 @@ impl Session<'_> {
         if let Some(host) = &self.settings.common.webhook_host {
             return host.clone();
         }
-        let found = match &self.place.address {
-            Some(server) => webhook_host::find(server).await,
-            None => None,
-        };
-        let Some(WebhookHost { host, why }) = found else {
+        let Some(server) = &self.place.address else {
             return "localhost".to_owned();
         };
+        let WebhookHost { mut host, why } = webhook_host::find(server).await;
+        // It becomes the external name of a Service.
+        if host == "127.0.0.1" {
+            "localhost".clone_into(&mut host);
+        }
         self.progress.note(format!(
             "the aggregated API is found at {host}, {why} (--webhook-host says another)"
         ));
