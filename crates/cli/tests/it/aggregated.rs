@@ -14,7 +14,7 @@ use crate::operator_project::{ClusterClient, Running, TestProject};
 use crate::support::{Server, kubewright};
 
 const API_SERVICE: &str = "v1.hire.example.com";
-const AVAILABLE: &str = "apiservice.apiregistration.k8s.io/v1.hire.example.com is available";
+pub(crate) const AVAILABLE: &str = "apiservice.apiregistration.k8s.io/v1.hire.example.com is available";
 
 fn program() -> PathBuf {
     kubewright_test_support::example_program(
@@ -25,7 +25,7 @@ fn program() -> PathBuf {
 }
 
 /// A project whose operator serves boats and piers itself.
-fn project() -> TestProject {
+pub(crate) fn project() -> TestProject {
     let project = TestProject::new();
     let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", program().display());
     project.script("src/operator.sh", &script);

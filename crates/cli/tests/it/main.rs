@@ -24,3 +24,5 @@ mod run;
 mod scaffold;
 mod support;
 mod watch;
+#[cfg(target_os = "linux")]
+mod webhook_host;
