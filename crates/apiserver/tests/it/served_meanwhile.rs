@@ -16,7 +16,7 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 /// How many definitions there are, each with a pattern that takes a thousand steps for each character.
 const EXPENSIVE: usize = 24;
 
-/// A server whose thread works on a request serves another one or two before and after it. One that goes on serving has hundreds of answers.
+/// How many answers are expected meanwhile at least. One thread that works on a request itself answers nobody until it has done so.
 const MANY: usize = 100;
 
 fn definition(index: usize, properties: &serde_json::Value) -> Bytes {
@@ -108,7 +108,7 @@ async fn a_body_of_many_unknown_fields_holds_up_nobody() {
     let path = "/api/v1/namespaces/default/configmaps".to_owned();
     let (answers, served) = answers_and_served(&listener, vec![(path, body.into())]).await;
     assert_eq!(answers, [StatusCode::CREATED]);
-    // Some hundreds are answered between the frames of the body, before it is worked on.
+    // Others are also answered between the frames of the body, before it is worked on.
     assert!(served >= 10 * MANY, "{served} requests were served meanwhile");
 }
 
