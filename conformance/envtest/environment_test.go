@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,9 @@ func TestUsersHaveTheirOwnRights(t *testing.T) {
 
 func TestKubectlSpeaksToTheServer(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")); err != nil {
+		if os.Getenv("KUBEWRIGHT_REQUIRE_KUBECTL") != "" {
+			t.Fatal("the folder has no kubectl: set KUBECTL to the path of one when `kubewright envtest path` makes it")
+		}
 		t.Skip("the folder has no kubectl")
 	}
 	environment := &envtest.Environment{}
@@ -265,6 +269,9 @@ func killServer(t *testing.T, directory string) {
 			t.Fatal(err)
 		}
 		return
+	}
+	if runtime.GOOS == "linux" {
+		t.Fatal("no process has the flag --cert-dir=" + directory)
 	}
 	t.Skip("this system does not tell which process it is")
 }

@@ -48,7 +48,7 @@ async fn documents_are_the_real_servers_to_the_byte() {
                 .expect("a request");
             let body = body_of(&*server, request).await;
             if hexadecimal(digest(&SHA512, &body).as_ref()) != text("sha512") {
-                different.push((defined, text("path")));
+                different.push((defined, text("accept"), text("path")));
             }
         }
     }

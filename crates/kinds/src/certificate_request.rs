@@ -4,8 +4,8 @@ use kubewright_x509::{SignedRequest, pem};
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA384_ASN1, ECDSA_P384_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, ED25519,
     RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY, RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY,
-    RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY, RSA_PKCS1_2048_8192_SHA384, UnparsedPublicKey,
-    VerificationAlgorithm,
+    RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY, RSA_PKCS1_2048_8192_SHA384, RSA_PSS_2048_8192_SHA256,
+    RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, UnparsedPublicKey, VerificationAlgorithm,
 };
 
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
@@ -100,6 +100,35 @@ fn check_signature(request: &SignedRequest<'_>, key: Option<KeyKind>) -> Result<
     })
 }
 
+/// What verifies an RSA-PSS signature with these parameters: Go knows three digests, each of which makes the mask, too, and says how long
+/// the salt is.
+fn pss(request: &SignedRequest<'_>) -> Option<&'static dyn VerificationAlgorithm> {
+    /// The modulus and the exponent of a key of 2048 bits, in DER; shorter ones are not verified.
+    const SHORTEST_KEY: usize = 256;
+    let with = |digest: u8, salt: u8| {
+        let hash = [
+            0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, digest, 0x05, 0x00,
+        ];
+        let mask = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x08];
+        let parts: [&[u8]; 6] = [
+            &[0x30, 0x34, 0xa0, 0x0f],
+            &hash,
+            &[0xa1, 0x1c, 0x30, 0x1a],
+            &mask,
+            &hash,
+            &[0xa2, 0x03, 0x02, 0x01, salt],
+        ];
+        parts.concat() == request.signature_parameters
+    };
+    match request.key.len() {
+        ..SHORTEST_KEY => None,
+        _ if with(1, 32) => Some(&RSA_PSS_2048_8192_SHA256),
+        _ if with(2, 48) => Some(&RSA_PSS_2048_8192_SHA384),
+        _ if with(3, 64) => Some(&RSA_PSS_2048_8192_SHA512),
+        _ => None,
+    }
+}
+
 /// What verifies a signature; `None` for curves and digests that nothing here knows, whose signatures are taken as they are.
 fn verifier(request: &SignedRequest<'_>) -> Option<&'static dyn VerificationAlgorithm> {
     let algorithm = request.signature_algorithm;
@@ -108,6 +137,7 @@ fn verifier(request: &SignedRequest<'_>) -> Option<&'static dyn VerificationAlgo
     }
     if let Some(number) = algorithm.strip_prefix(PKCS1) {
         return match number {
+            [10] => pss(request),
             [5] => Some(&RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY),
             [11] => Some(&RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY),
             [12] => Some(&RSA_PKCS1_2048_8192_SHA384),

@@ -44,16 +44,19 @@ fn configuration(server: &Server) -> Option<String> {
     if !issuer.starts_with("https://") {
         return None;
     }
-    let address = server.advertised.get().map_or("127.0.0.1:6443", String::as_str);
     let mut algorithms: Vec<&str> = server.signer.keys()?.iter().map(|key| key.algorithm).collect();
     algorithms.sort_unstable();
     algorithms.dedup();
+    let key_set = server.signer.settings().key_set_uri.clone().unwrap_or_else(|| {
+        let address = server.advertised.get().map_or("127.0.0.1:6443", String::as_str);
+        format!("https://{address}{KEYS}")
+    });
     let text = |value: &str| serde_json::Value::from(value).to_string();
     let algorithms: Vec<String> = algorithms.into_iter().map(text).collect();
     Some(format!(
         r#"{{"issuer":{},"jwks_uri":{},"response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":[{}]}}"#,
         text(issuer),
-        text(&format!("https://{address}{KEYS}")),
+        text(&key_set),
         algorithms.join(",")
     ))
 }

@@ -102,6 +102,8 @@ pub(crate) struct Server {
     pub(crate) mirrors: OnceLock<BTreeMap<String, Arc<Mirror>>>,
     pub(crate) admission: Settings,
     pub(crate) timeouts: Timeouts,
+    /// Whether containers may be privileged.
+    pub(crate) privileged_containers: bool,
     pub(crate) documents: Documents,
     /// Where requests go that take long.
     pub(crate) threads: Arc<Threads>,
@@ -161,6 +163,7 @@ impl ApiServer {
             mirrors: OnceLock::new(),
             admission: options.admission.clone(),
             timeouts: options.timeouts,
+            privileged_containers: options.privileged_containers,
             documents: Documents::default(),
             threads: Arc::default(),
             advertised: OnceLock::new(),
@@ -231,6 +234,7 @@ impl ApiServer {
             mirrors: server.mirrors.clone(),
             admission: server.admission.clone(),
             timeouts: server.timeouts,
+            privileged_containers: server.privileged_containers,
             documents: Documents::default(),
             threads: Arc::default(),
             advertised: OnceLock::new(),

@@ -91,6 +91,7 @@ pub struct Options {
     pub(crate) delegated: Option<Arc<dyn DelegatedAccess>>,
     pub(crate) service_account_tokens: ServiceAccountTokens,
     pub(crate) timeouts: Timeouts,
+    pub(crate) privileged_containers: bool,
     pub(crate) flags: Arc<[(String, String)]>,
     pub(crate) front_proxy: Option<ClientCertificate>,
 }
@@ -112,6 +113,7 @@ impl std::fmt::Debug for Options {
             .field("delegated", &self.delegated.is_some())
             .field("service_account_tokens", &self.service_account_tokens)
             .field("timeouts", &self.timeouts)
+            .field("privileged_containers", &self.privileged_containers)
             .field("flags", &self.flags.len())
             .field("front_proxy", &self.front_proxy.is_some())
             .finish()
@@ -134,6 +136,7 @@ impl Default for Options {
             delegated: None,
             service_account_tokens: ServiceAccountTokens::default(),
             timeouts: Timeouts::default(),
+            privileged_containers: true,
             flags: Arc::default(),
             front_proxy: None,
         }
@@ -208,6 +211,26 @@ impl Options {
     /// How long a watch lasts at least whose client does not say so (half an hour by default); it ends within twice that time.
     pub fn watch_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.watch = timeout;
+        self
+    }
+
+    /// Whether containers may be privileged (they may by default), and those of Windows processes of their node. A kube-apiserver without
+    /// `--allow-privileged` refuses them, in Pods and in templates of Pods.
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, Options};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = ApiServer::new(Options::new().privileged_containers(false));
+    /// let pod = r#"{ "metadata": { "name": "web" }, "spec": { "containers": [
+    ///     { "name": "web", "image": "nginx", "securityContext": { "privileged": true } }] } }"#;
+    /// let request = http::Request::post("/api/v1/namespaces/default/pods").header("content-type", "application/json");
+    /// assert_eq!(server.handle(request.body(pod.into()).unwrap()).await.status(), 422);
+    /// # }
+    /// ```
+    pub fn privileged_containers(mut self, allowed: bool) -> Self {
+        self.privileged_containers = allowed;
         self
     }
 

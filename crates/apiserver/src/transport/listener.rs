@@ -22,6 +22,8 @@ use crate::server::ApiServer;
 pub struct ListenOptions {
     address: SocketAddr,
     advertised: Advertised,
+    external_host: Option<String>,
+    publishes_endpoints: bool,
     drain: Duration,
     write_timeout: Duration,
     certificates: GivenCertificates,
@@ -43,6 +45,8 @@ impl std::fmt::Debug for ListenOptions {
         f.debug_struct("ListenOptions")
             .field("address", &self.address)
             .field("advertised", &self.advertised)
+            .field("external_host", &self.external_host)
+            .field("publishes_endpoints", &self.publishes_endpoints)
             .field("drain", &self.drain)
             .field("write_timeout", &self.write_timeout)
             .finish_non_exhaustive()
@@ -60,6 +64,8 @@ impl From<SocketAddr> for ListenOptions {
         ListenOptions {
             address,
             advertised: Advertised::Bound,
+            external_host: None,
+            publishes_endpoints: true,
             drain: Duration::from_secs(5),
             write_timeout: Duration::from_secs(30),
             certificates: GivenCertificates::default(),
@@ -103,6 +109,18 @@ impl ListenOptions {
     /// kube-apiserver does.
     pub fn advertise_default_route(mut self) -> Self {
         self.advertised = Advertised::DefaultRoute;
+        self
+    }
+
+    /// The host, with or without a port, that discovery and the configuration of `OpenID` name in place of the advertised address.
+    pub fn external_host(mut self, host: impl Into<String>) -> Self {
+        self.external_host = Some(host.into());
+        self
+    }
+
+    /// Whether the Endpoints and the `EndpointSlice` `kubernetes` name the advertised address (they do by default).
+    pub fn publish_endpoints(mut self, publishes: bool) -> Self {
+        self.publishes_endpoints = publishes;
         self
     }
 
@@ -253,6 +271,8 @@ impl ApiServer {
         let ListenOptions {
             address,
             advertised,
+            external_host,
+            publishes_endpoints,
             drain,
             write_timeout,
             certificates,
@@ -279,9 +299,17 @@ impl ApiServer {
         let transport = TlsTransport::new(self.clone(), config, clients, write_timeout);
         let advertised = SocketAddr::new(advertised, address.port());
         // Others find a server where it listened first.
-        if self.server.advertised.set(advertised.to_string()).is_ok() {
+        let told = match external_host {
+            Some(host) => with_port(&host, address.port()),
+            None => advertised.to_string(),
+        };
+        if self.server.advertised.set(told).is_ok() {
             // Boxed, because the future of a request is large and would be a part of the listener's.
-            Box::pin(self.publish(advertised)).await;
+            if publishes_endpoints {
+                Box::pin(self.publish(advertised)).await;
+            } else {
+                Box::pin(self.lead_service_to(advertised.port())).await;
+            }
         }
         self.server.publish_authorities(
             &certificates.client_authorities_pem(),
@@ -304,6 +332,18 @@ impl ApiServer {
                 Arc::clone(&transport).serve(socket, stop)
             })),
         })
+    }
+}
+
+/// A host with a port: its own, or else this one.
+fn with_port(host: &str, port: u16) -> String {
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(name, _)| !name.contains(':') || (name.starts_with('[') && name.ends_with(']')));
+    match host {
+        _ if has_port => host.to_owned(),
+        _ if host.contains(':') => format!("[{host}]:{port}"),
+        _ => format!("{host}:{port}"),
     }
 }
 
@@ -366,5 +406,23 @@ impl Listener {
         self.stopper.stop();
         // The task has no way to fail but by a panic, after which nothing listens either.
         let _ = self.accepting.await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_port;
+
+    #[test]
+    fn a_host_keeps_its_port_or_gets_one() {
+        for (host, expected) in [
+            ("api.example.com", "api.example.com:6443"),
+            ("api.example.com:443", "api.example.com:443"),
+            ("192.0.2.7", "192.0.2.7:6443"),
+            ("2001:db8::1", "[2001:db8::1]:6443"),
+            ("[2001:db8::1]:443", "[2001:db8::1]:443"),
+        ] {
+            assert_eq!(with_port(host, 6443), expected);
+        }
     }
 }

@@ -86,7 +86,7 @@ impl ApiServer {
     }
 
     /// Makes Service `kubernetes` of a new cluster lead to the port of this server.
-    async fn lead_service_to(&self, port: u16) {
+    pub(super) async fn lead_service_to(&self, port: u16) {
         let patch = json!([
             { "op": "test", "path": "/spec/ports/0/targetPort", "value": USUAL_PORT },
             { "op": "replace", "path": "/spec/ports/0/targetPort", "value": port },

@@ -343,7 +343,8 @@ pub(crate) fn warn(headers: &mut HeaderMap, warnings: &[String]) {
     }
 }
 
-fn accepts_gzip(headers: &HeaderMap) -> bool {
+/// Whether a client takes compressed answers.
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::ACCEPT_ENCODING)
         .iter()

@@ -18,6 +18,7 @@ pub(crate) mod go_text;
 pub(crate) mod integers;
 pub(crate) mod managed_fields;
 mod prepare;
+mod privileged;
 pub(crate) mod scale;
 mod store;
 mod update;

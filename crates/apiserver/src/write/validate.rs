@@ -5,7 +5,7 @@ use kubewright_kinds::strategy::{LastMetaCheck, Strategy};
 use kubewright_kinds::{Behaviour, meta};
 use serde_json::Value;
 
-use super::{PendingWrite, admin_access};
+use super::{PendingWrite, admin_access, privileged};
 use crate::object::{meta_text, set_meta};
 use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::request::call::Call;
@@ -22,6 +22,7 @@ impl PendingWrite<'_, '_> {
         let of_metadata = errors.len();
         let (rules, served) = rules(self.call, object);
         rules.validate_create(served.as_ref().unwrap_or(object), &mut errors);
+        privileged::check(self.call.server, resource, None, object, &mut errors);
         if resource.is(BuiltInId::CustomResourceDefinitions) {
             move_rule_of_name(&mut errors, of_metadata);
         }
@@ -58,6 +59,13 @@ impl PendingWrite<'_, '_> {
             Some(version) => tolerated = version.validate_change(checked, before, subresource, &mut errors),
             None => rules.validate_update(checked, before, subresource, &mut errors),
         }
+        privileged::check(
+            self.call.server,
+            resource,
+            self.call.target.subresource,
+            new,
+            &mut errors,
+        );
         let strategy = own_strategy(self.call);
         let all = errors.len() - of_metadata;
         let of_new = || {

@@ -19,6 +19,7 @@ mod port_forward;
 mod protobuf;
 mod proxy;
 mod quota;
+mod served_meanwhile;
 mod streams_hostile;
 mod tls;
 mod webhooks;

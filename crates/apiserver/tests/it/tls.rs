@@ -24,20 +24,20 @@ use tokio_rustls::TlsConnector;
 const NAMESPACES: &str = "/api/v1/namespaces";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-async fn start() -> (ApiServer, Listener) {
+pub(super) async fn start() -> (ApiServer, Listener) {
     let server = ApiServer::new(Options::new());
     let listener = server.listen(ListenOptions::default()).await.unwrap();
     (server, listener)
 }
 
 /// A client that sends one request at a time.
-enum Client {
+pub(super) enum Client {
     One(http1::SendRequest<Full<Bytes>>),
     Two(http2::SendRequest<Full<Bytes>>),
 }
 
 /// Connects to `listener` as the administrator of `identity`, or as nobody.
-async fn connect(listener: &Listener, identity: Option<&Listener>, version: Version) -> Client {
+pub(super) async fn connect(listener: &Listener, identity: Option<&Listener>, version: Version) -> Client {
     let mut roots = RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_slice(listener.ca_pem().as_bytes()).unwrap())
@@ -76,7 +76,7 @@ async fn connect(listener: &Listener, identity: Option<&Listener>, version: Vers
 }
 
 impl Client {
-    async fn send(&mut self, method: &str, path: &str, body: impl Into<Bytes>) -> Response<Incoming> {
+    pub(super) async fn send(&mut self, method: &str, path: &str, body: impl Into<Bytes>) -> Response<Incoming> {
         let request = Request::builder()
             .method(method)
             .header("content-type", "application/json");
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    async fn ask(&mut self, method: &str, path: &str, body: impl Into<Bytes>) -> (StatusCode, Value) {
+    pub(super) async fn ask(&mut self, method: &str, path: &str, body: impl Into<Bytes>) -> (StatusCode, Value) {
         let response = self.send(method, path, body).await;
         let status = response.status();
         let body = response.into_body().collect().await.unwrap().to_bytes();

@@ -13,6 +13,7 @@ use crate::eval::{Limits, Program};
 use crate::limits::{MESSAGE_BYTES, PER_CALL, PER_OBJECT};
 use crate::value::Value;
 
+use super::budget::{Cardinality, max_elements, total_cost};
 use super::ratchet::{Pair, Ratchet, Shape, counterpart};
 use super::{Compiled, Environments, Rule, compile, field_path};
 
@@ -69,6 +70,7 @@ pub struct ValidationResult {
 pub struct Validator {
     root: Node,
     shape: Shape,
+    most_cost: u64,
 }
 
 #[derive(Debug)]
@@ -96,9 +98,27 @@ impl Validator {
             return None;
         }
         let decl = Decl::from_schema(schema, true);
-        let root = build(schema, schema, &decl);
+        let mut estimate = 0;
+        let root = build(schema, schema, &decl, Some(1), &mut estimate);
         let shape = Shape::new(schema);
-        (!root.is_empty()).then_some(Validator { root, shape })
+        let most_cost = estimate.min(PER_OBJECT);
+        (!root.is_empty()).then_some(Validator { root, shape, most_cost })
+    }
+
+    /// The most that the rules cost for one object, however it is made: what is estimated, or the limit of all.
+    ///
+    /// ```
+    /// use kubewright_cel::rules::Validator;
+    /// use serde_json::json;
+    ///
+    /// let validator = Validator::new(&json!({"type": "array", "maxItems": 10, "items": {
+    ///     "type": "integer",
+    ///     "x-kubernetes-validations": [{"rule": "self > 0"}],
+    /// }})).unwrap();
+    /// assert_eq!(validator.most_cost(), 20, "two for each item");
+    /// ```
+    pub fn most_cost(&self) -> u64 {
+        self.most_cost
     }
 
     /// The rules that an object does not meet. With an old object, transition rules run, and violations in parts that
@@ -133,7 +153,8 @@ fn has_rules(schema: &Json) -> bool {
             .is_some_and(|all| all.values().any(has_rules))
 }
 
-fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
+/// Compiles the rules of a node that may occur so often in an object, and adds what they cost at most to the estimate.
+fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>, cardinality: Cardinality, estimate: &mut u64) -> Node {
     let rules = Rule::of_schema(rules_schema);
     let compiled = match (rules.is_empty(), Environments::new(decl)) {
         (false, Some(environments)) => rules
@@ -147,6 +168,12 @@ fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
             .collect(),
         _ => Vec::new(),
     };
+    for (_, compiled, _) in &compiled {
+        // A message is made only for a rule that is not met.
+        let cost = compiled.max_cost.saturating_add(compiled.message_cost);
+        *estimate = estimate.saturating_add(total_cost(cost, cardinality, decl));
+    }
+    let below = cardinality.and_then(|times| Some(times.saturating_mul(max_elements(schema)?)));
     let mut node = Node {
         uses_old_self: compiled.iter().any(|(_, compiled, _)| compiled.uses_old_self),
         decl: decl.clone(),
@@ -166,7 +193,7 @@ fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
             schema.get("properties").and_then(|all| all.get(name)),
             decl.property(name).filter(|decl| decl.visible),
         ) {
-            let child = build(rules, property, decl);
+            let child = build(rules, property, decl, below, estimate);
             if !child.is_empty() {
                 node.properties.insert(name.clone(), child);
             }
@@ -176,14 +203,14 @@ fn build(rules_schema: &Json, schema: &Json, decl: &Arc<Decl>) -> Node {
         if let (Some(rules), Some(element), Some(decl)) = (rules_schema.get(key), schema.get(key), decl.element())
             && rules.is_object()
         {
-            let child = build(rules, element, decl);
+            let child = build(rules, element, decl, below, estimate);
             if !child.is_empty() {
                 node.element = Some(Box::new(child));
             }
         }
     }
     for nested in rules_schema.get("allOf").and_then(Json::as_array).into_iter().flatten() {
-        let child = build(nested, schema, decl);
+        let child = build(nested, schema, decl, cardinality, estimate);
         if !child.is_empty() {
             node.all_of.push(child);
         }

@@ -66,6 +66,40 @@ fn name(program: &Path) -> io::Result<String> {
     ))
 }
 
+/// Whether some build of this command on such a machine would have made a folder of this name.
+fn is_name(name: &str) -> bool {
+    let is_version = |text: &str| text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.');
+    let machine = format!("-{}-{}-", env::consts::OS, env::consts::ARCH);
+    let Some((build, hash)) = name.rsplit_once('-') else {
+        return false;
+    };
+    let is_hash = hash.len() == 16 && hash.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let versions = build.split_once(&machine);
+    is_hash && versions.is_some_and(|(kubernetes, package)| is_version(kubernetes) && is_version(package))
+}
+
+/// Whether a folder holds what [`fill`] makes and nothing else: one program under its names, and perhaps a link to kubectl.
+fn is_made_here(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return false;
+    };
+    let known = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        name.to_str().is_some_and(|name| {
+            let program = name.strip_suffix(env::consts::EXE_SUFFIX);
+            // An interrupted call leaves the folder in which it made a file.
+            program.is_some_and(|name| PROGRAMS.contains(&name) || name == "kubectl") || name.starts_with(".new-")
+        })
+    };
+    let size = |name: &str| {
+        let path = folder.join(name).with_extension(env::consts::EXE_EXTENSION);
+        let found = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some(found.len())
+    };
+    let [first, second] = PROGRAMS.map(size);
+    first.is_some() && first == second && entries.flatten().all(|entry| known(&entry))
+}
+
 /// Makes the programs that are missing in a folder.
 fn fill(folder: &Path, program: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
@@ -124,12 +158,14 @@ fn temporary() -> Option<PathBuf> {
 }
 
 /// Removes folders of other builds that were not asked for in a long time, and marks this one as asked for. Neither is worth an error.
+///
+/// The parent may be a folder where other tools keep the real programs, which stay.
 fn remove_unused(parent: &Path, current: &Path) {
     let now = SystemTime::now();
     let _ = fs::File::open(current).and_then(|folder| folder.set_modified(now));
     let Ok(others) = fs::read_dir(parent) else { return };
     for other in others.flatten() {
-        let is_ours = PROGRAMS.iter().all(|name| other.path().join(name).is_file());
+        let is_ours = other.file_name().to_str().is_some_and(is_name) && is_made_here(&other.path());
         let age = other
             .metadata()
             .and_then(|found| found.modified())
@@ -193,7 +229,11 @@ mod tests {
     fn folders_that_nobody_asked_for_in_a_month_are_removed() {
         let root = tempfile::tempdir().unwrap();
         let program = program(root.path());
-        let [current, recent, old] = ["current", "recent", "old"].map(|name| root.path().join(name));
+        let ours = |hash: u64| {
+            let (os, arch) = (env::consts::OS, env::consts::ARCH);
+            root.path().join(format!("1.36.3-{os}-{arch}-0.1.0-rc.1-{hash:016x}"))
+        };
+        let [current, recent, old] = [1, 2, 0xabc].map(ours);
         for folder in [&current, &recent, &old] {
             fill(folder, &program).unwrap();
         }
@@ -202,6 +242,42 @@ mod tests {
             fs::File::open(folder).unwrap().set_modified(long_ago).unwrap();
         }
         remove_unused(root.path(), &current);
-        assert_eq!(names(root.path()), ["current", "program", "recent"]);
+        assert!(current.is_dir() && recent.is_dir() && !old.exists());
+    }
+
+    #[test]
+    fn folders_of_other_tools_stay_however_old_they_are() {
+        let root = tempfile::tempdir().unwrap();
+        let program = program(root.path());
+        let (os, arch) = (env::consts::OS, env::consts::ARCH);
+        let ours = |hash: u64| format!("1.36.3-{os}-{arch}-0.1.0-{hash:016x}");
+        let current = root.path().join(ours(1));
+        fill(&current, &program).unwrap();
+        // As setup-envtest names them, and names that only look a little like ours.
+        let others = [
+            format!("1.36.2-{os}-{arch}"),
+            "assets".to_owned(),
+            format!("1.36.3-{os}-{arch}-0.1.0-12345"),
+            format!("1.36.3-{os}-{arch}-0.1.0-NOTHEXADECIMAL!!"),
+            "1.36.3-plan9-mips-0.1.0-0000000000000002".to_owned(),
+            format!("latest-{os}-{arch}-0.1.0-0000000000000002"),
+        ];
+        for name in &others {
+            fill(&root.path().join(name), &program).unwrap();
+        }
+        // Names like ours with what we did not make: two programs, and something of somebody's own.
+        let [real, with_more] = [2, 3].map(|hash| root.path().join(ours(hash)));
+        fill(&real, &program).unwrap();
+        fs::write(real.join("etcd"), "the real one").unwrap();
+        fill(&with_more, &program).unwrap();
+        fs::write(with_more.join("kube-controller-manager"), "").unwrap();
+        let before = names(root.path());
+        let long_ago = SystemTime::now() - UNUSED - Duration::from_hours(1);
+        for name in before.iter().filter(|name| *name != "program") {
+            let folder = fs::File::open(root.path().join(name)).unwrap();
+            folder.set_modified(long_ago).unwrap();
+        }
+        remove_unused(root.path(), &current);
+        assert_eq!(names(root.path()), before);
     }
 }

@@ -39,8 +39,8 @@ Examples:
   # As above, for this shell
   source <(kubewright envtest env)
 
-  # In a Makefile
-  KUBEBUILDER_ASSETS ?= $(shell kubewright envtest path $(ENVTEST_K8S_VERSION))
+  # In the recipe of a Makefile, which ends if there is no folder
+  assets=\"$$(kubewright envtest path)\" && KUBEBUILDER_ASSETS=\"$$assets\" go test ./...
 
   # In a workflow of GitHub
   kubewright envtest env --format github >> \"$GITHUB_ENV\"

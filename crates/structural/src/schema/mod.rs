@@ -68,6 +68,11 @@ impl Schema {
         self.patterns.steps.max(1)
     }
 
+    /// At most how much the rules cost for one object, in units of CEL: 0 without rules.
+    pub fn rule_cost(&self) -> u64 {
+        self.rules.as_ref().map_or(0, Validator::most_cost)
+    }
+
     /// Everything that decoding a request does to an object of this version (C6, W2): metadata takes its canonical
     /// form, unknown fields and nulls without meaning leave, embedded metadata likewise. Returns the paths of the
     /// unknown fields in the order in which strict decoding reports them: metadata, fields, embedded metadata.

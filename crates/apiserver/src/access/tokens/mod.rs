@@ -47,6 +47,7 @@ pub struct ServiceAccountTokens {
     verifying: Vec<VerifyingKey>,
     pub(crate) longest: Option<Duration>,
     pub(crate) extends: bool,
+    pub(crate) key_set_uri: Option<String>,
 }
 
 /// The private key is not shown.
@@ -69,6 +70,7 @@ impl Default for ServiceAccountTokens {
             verifying: Vec::new(),
             longest: None,
             extends: true,
+            key_set_uri: None,
         }
     }
 }
@@ -117,6 +119,12 @@ impl ServiceAccountTokens {
     /// that never read their token again.
     pub fn extend(mut self, extends: bool) -> Self {
         self.extends = extends;
+        self
+    }
+
+    /// Where verifiers are told to find the keys, in place of this server's own page.
+    pub fn key_set_uri(mut self, uri: impl Into<String>) -> Self {
+        self.key_set_uri = Some(uri.into());
         self
     }
 

@@ -87,6 +87,7 @@ impl Settings {
         Ok(Settings {
             options: options
                 .anonymous(is_anonymous(given))
+                .privileged_containers(given.is_on("allow-privileged", false))
                 .flags(given.flags().map(|(name, values)| (name.to_owned(), values.join(","))))
                 .service_account_tokens(service_account_tokens(given)?),
             listen: listening(given, port)?,
@@ -148,6 +149,10 @@ fn listening(given: &Given, port: u16) -> Result<ListenOptions, String> {
         None if bind.is_loopback() || bind.is_unspecified() => listen.advertise_default_route(),
         None => listen,
     };
+    if let Some(host) = given.text("external-hostname") {
+        listen = listen.external_host(host);
+    }
+    listen = listen.publish_endpoints(given.text("endpoint-reconciler-type") != Some("none"));
     match given.text("tls-min-version") {
         // There is nothing older than 1.2 here.
         None | Some("VersionTLS10" | "VersionTLS11" | "VersionTLS12") => {}
@@ -176,6 +181,14 @@ fn check_service_accounts(given: &Given, problems: &mut Vec<String>) {
         problems
             .push("either `--service-account-key-file` or `--service-account-signing-endpoint` must be set".to_owned());
     }
+    if let Some(uri) = given.text("service-account-jwks-uri") {
+        let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
+        if !scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https")) {
+            problems.push(format!(
+                "service-account-jwks-uri requires https scheme, parsed as: {uri}"
+            ));
+        }
+    }
     if let Some(longest) = longest_token(given)
         && (longest < Duration::from_hours(1) || longest.as_secs() > 1 << 32)
     {
@@ -195,6 +208,9 @@ fn service_account_tokens(given: &Given) -> Result<ServiceAccountTokens, String>
         .extend(given.is_on("service-account-extend-token-expiration", true));
     if let Some(longest) = longest_token(given) {
         tokens = tokens.longest(longest);
+    }
+    if let Some(uri) = given.text("service-account-jwks-uri") {
+        tokens = tokens.key_set_uri(uri);
     }
     let unusable = |flag: &str, path: &str, error: TokenKeyError| format!("--{flag}: {path} cannot be used: {error}");
     for path in given.all("service-account-key-file") {

@@ -27,13 +27,13 @@ pub(super) fn of(name: &str) -> Option<Treatment> {
 const OBEYED: &[&str] = &[
     // Where and with what it listens.
     "advertise-address", "bind-address", "secure-port", "cert-dir", "tls-cert-file", "tls-private-key-file", "tls-min-version",
-    "shutdown-delay-duration", "request-timeout", "min-request-timeout",
+    "shutdown-delay-duration", "request-timeout", "min-request-timeout", "external-hostname", "endpoint-reconciler-type",
     // Who asks, and whether they may.
     "anonymous-auth", "client-ca-file", "token-auth-file", "authorization-mode", "authorization-config",
     "authorization-webhook-config-file", "authorization-webhook-version", "authorization-webhook-cache-authorized-ttl",
     "authorization-webhook-cache-unauthorized-ttl", "api-audiences", "service-account-issuer",
     "service-account-key-file", "service-account-signing-key-file", "service-account-max-token-expiration",
-    "service-account-extend-token-expiration", "requestheader-allowed-names", "requestheader-client-ca-file",
+    "service-account-extend-token-expiration", "service-account-jwks-uri", "requestheader-allowed-names", "requestheader-client-ca-file",
     "requestheader-extra-headers-prefix", "requestheader-group-headers", "requestheader-uid-headers", "requestheader-username-headers",
     // By what servers of aggregated APIs recognize it.
     "proxy-client-cert-file", "proxy-client-key-file",
@@ -41,7 +41,7 @@ const OBEYED: &[&str] = &[
     "audit-log-format", "audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize", "audit-log-path", "audit-policy-file",
     // What is admitted, and which APIs there are.
     "admission-control", "admission-control-config-file", "enable-admission-plugins", "disable-admission-plugins", "default-not-ready-toleration-seconds",
-    "default-unreachable-toleration-seconds", "feature-gates", "runtime-config",
+    "default-unreachable-toleration-seconds", "feature-gates", "runtime-config", "allow-privileged",
     "service-cluster-ip-range", "service-node-port-range", "etcd-servers", "help", "version",
 ];
 
@@ -51,8 +51,8 @@ const TUNING: &[&str] = &[
     "default-watch-cache-size", "delete-collection-workers", "encryption-provider-config",
     "encryption-provider-config-automatic-reload", "etcd-cafile", "etcd-certfile", "etcd-compaction-interval",
     "etcd-count-metric-poll-period", "etcd-db-metric-poll-interval", "etcd-healthcheck-timeout", "etcd-keyfile", "etcd-prefix",
-    "etcd-readycheck-timeout", "etcd-servers-overrides", "event-ttl", "lease-reuse-duration-seconds", "storage-backend",
-    "storage-initialization-timeout", "storage-media-type", "watch-cache", "watch-cache-sizes", "enable-garbage-collector",
+    "etcd-readycheck-timeout", "etcd-servers-overrides", "lease-reuse-duration-seconds", "storage-backend",
+    "storage-initialization-timeout", "storage-media-type", "watch-cache", "watch-cache-sizes",
     // Load and time: small requests of one machine.
     "enable-priority-and-fairness", "goaway-chance", "http2-max-streams-per-connection", "max-connection-bytes-per-sec",
     "max-mutating-requests-inflight", "max-requests-inflight", "livez-grace-period", "shutdown-send-retry-after",
@@ -62,16 +62,14 @@ const TUNING: &[&str] = &[
     "allow-metric-labels", "allow-metric-labels-manifest", "contention-profiling", "debug-socket-path", "disabled-metrics",
     "enable-logs-handler", "log-flush-frequency", "log-json-info-buffer-size", "log-json-split-stream",
     "log-text-info-buffer-size", "log-text-split-stream", "logging-format", "profiling", "show-hidden-metrics-for-version",
-    "v", "vmodule", "external-hostname",
+    "v", "vmodule",
     // There are no kubelets that this server connects to, and no other kube-apiserver.
     "apiserver-count", "coordinated-leadership-lease-duration", "coordinated-leadership-renew-deadline",
-    "coordinated-leadership-retry-period", "endpoint-reconciler-type", "kubelet-certificate-authority",
+    "coordinated-leadership-retry-period", "kubelet-certificate-authority",
     "kubelet-client-certificate", "kubelet-client-key", "kubelet-port", "kubelet-preferred-address-types",
-    "kubelet-read-only-port", "kubelet-timeout", "allow-privileged",
+    "kubelet-read-only-port", "kubelet-timeout",
     // Requests to aggregated APIs go to the endpoints of a Service in any case: nothing listens at a ClusterIP.
     "enable-aggregator-routing",
-    // Only said in documents of discovery.
-    "service-account-jwks-uri",
     // How much of an audit log or a webhook's answers is kept, once there is one.
     "audit-log-batch-buffer-size", "audit-log-batch-max-size", "audit-log-batch-max-wait", "audit-log-batch-throttle-burst",
     "audit-log-batch-throttle-enable", "audit-log-batch-throttle-qps", "audit-log-compress", "audit-log-mode",
@@ -135,6 +133,11 @@ const REFUSED: &[(&[&str], &str)] = &[
     (
         &["tls-sni-cert-key"],
         "this server has one certificate, of --tls-cert-file or --cert-dir",
+    ),
+    (&["event-ttl"], "this server keeps Events until somebody deletes them"),
+    (
+        &["enable-garbage-collector"],
+        "this server always marks what its owner's deletion waits for",
     ),
     (
         &["disable-http2-serving"],

@@ -4,6 +4,8 @@
 
 mod command_lines;
 mod control_plane;
+mod flags;
 mod folder;
+mod makefile;
 mod recorded;
 mod setup;

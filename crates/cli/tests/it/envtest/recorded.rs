@@ -65,6 +65,11 @@ async fn authorizers_come_from_a_file() {
     compare("authorization-config").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn flags_change_what_pods_may_be_and_what_clients_are_told() {
+    compare("unprivileged").await;
+}
+
 fn is_recording() -> bool {
     std::env::var_os(RECORD).is_some()
 }

@@ -22,6 +22,11 @@ impl Program {
     }
 
     pub(super) fn stop(&mut self, signal: &str) -> ExitStatus {
+        self.signal(signal);
+        self.0.wait().unwrap()
+    }
+
+    pub(super) fn signal(&self, signal: &str) {
         let pid = self.0.id().to_string();
         assert!(
             Command::new("kill")
@@ -30,7 +35,6 @@ impl Program {
                 .unwrap()
                 .success()
         );
-        self.0.wait().unwrap()
     }
 
     /// Asks until it answers; it must not end before.

@@ -5,7 +5,7 @@ mod v2;
 mod v3;
 mod yaml;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use v2::swagger_protobuf;
 pub use v3::document_protobuf;
@@ -20,6 +20,8 @@ enum FieldEncoding {
     Texts,
     /// Any value, as text.
     Any,
+    /// The kind of an operation, as text: in the order of Go's type, and not sorted, if this holds for its group.
+    Kind(fn(&str) -> bool),
     /// A repeated value.
     Each(&'static FieldEncoding),
     /// A message for an object.
@@ -40,7 +42,8 @@ enum FieldEncoding {
     DefaultAndEntries(&'static FieldEncoding),
 }
 
-/// The fields of a message in the order of their numbers, and the field of its extensions; 0 if it has none.
+/// The fields of a message in the order of their numbers, and the field of its extensions; 0 if it has none. An extension that is not just
+/// any value stands behind the fields.
 struct Message {
     fields: &'static [(u32, &'static str, FieldEncoding)],
     extensions: u32,
@@ -65,16 +68,16 @@ fn document(message: &Message, document: &Value) -> Vec<u8> {
 }
 
 fn put_message(out: &mut Vec<u8>, message: &Message, object: &Map<String, Value>) {
-    for (number, name, kind) in message.fields {
+    let is_extension = |name: &str| message.extensions != 0 && name.starts_with("x-");
+    for (number, name, kind) in message.fields.iter().filter(|(_, name, _)| !is_extension(name)) {
         if let Some(value) = object.get(*name) {
             put(out, *number, kind, value);
         }
     }
-    let extensions = object
-        .iter()
-        .filter(|(name, _)| message.extensions != 0 && name.starts_with("x-"));
-    for (name, value) in extensions {
-        put_entry(out, message.extensions, name, &FieldEncoding::Any, value);
+    for (name, value) in object.iter().filter(|(name, _)| is_extension(name)) {
+        let known = message.fields.iter().find(|(_, known, _)| known == name);
+        let encoding = known.map_or(&FieldEncoding::Any, |(_, _, encoding)| encoding);
+        put_entry(out, message.extensions, name, encoding, value);
     }
 }
 
@@ -112,6 +115,13 @@ fn put(out: &mut Vec<u8>, number: u32, kind: &FieldEncoding, value: &Value) {
         FieldEncoding::Any => within(out, number, |out| {
             put_bytes(out, 2, yaml::encode(value).as_bytes());
         }),
+        FieldEncoding::Kind(is_ordered) => match value["group"].as_str() {
+            Some(group) if is_ordered(group) => within(out, number, |out| {
+                let lines = ["group", "version", "kind"].map(|name| yaml::encode(&json!({ name: value[name] })));
+                put_bytes(out, 2, lines.concat().as_bytes());
+            }),
+            _ => put(out, number, &FieldEncoding::Any, value),
+        },
         FieldEncoding::Each(kind) => {
             for item in value.as_array().into_iter().flatten() {
                 put(out, number, kind, item);

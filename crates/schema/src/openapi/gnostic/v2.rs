@@ -76,6 +76,12 @@ static OPERATION: Message = Message {
             FieldEncoding::Entries(1, &FieldEncoding::In(1, &FieldEncoding::One(&RESPONSE))),
         ),
         (10, "schemes", FieldEncoding::Texts),
+        // The aggregator reads the documents of others, which leaves their extensions sorted, and makes its own.
+        (
+            13,
+            "x-kubernetes-group-version-kind",
+            FieldEncoding::Kind(|group| group == "apiregistration.k8s.io"),
+        ),
     ],
     extensions: 13,
 };

@@ -78,6 +78,7 @@ static OPERATION: Message = Message {
         ),
         (8, "responses", FieldEncoding::DefaultAndEntries(&RESPONSE)),
         (10, "deprecated", FieldEncoding::Flag),
+        (13, "x-kubernetes-group-version-kind", FieldEncoding::Kind(|_| true)),
     ],
     extensions: 13,
 };
