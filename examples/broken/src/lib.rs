@@ -11,7 +11,6 @@ pub mod edge_triggered;
 pub mod first_of_two;
 pub mod forbidden;
 pub mod generated_name;
-pub mod gives_up;
 pub mod ignores_deletion;
 pub mod late_finalizer;
 pub mod made_once;

@@ -6,7 +6,7 @@ mod scenarios;
 
 use broken_operators::{
     counter, create_again, creates_only, deletes_foreign, early_release, edge_triggered, first_of_two, forbidden,
-    generated_name, gives_up, ignores_deletion, late_finalizer, never_rests, no_owner, noted_first, old_generation,
+    generated_name, ignores_deletion, late_finalizer, never_rests, no_owner, noted_first, old_generation,
     old_transition, remembers, retries_blindly, status_first, sticks, swallows, sweeps, takes_over, touches,
     trusts_clock, unobserved, unwraps,
 };
@@ -379,22 +379,6 @@ async fn what_a_late_cache_does_not_know_may_be_there() {
     )
     .await;
     passes(with_a_config_map(sweeps::fixed), Class::Staleness).await;
-}
-
-/// One crash is made good. Only what happens twice in one run shows the mistake.
-#[kubewright::test]
-async fn what_survives_one_crash_may_not_survive_two() {
-    let singles = [Class::Restart, Class::Crash, Class::Requests, Class::Rights];
-    let summary = scenario(gives_up::broken).classes(singles).run().await;
-    assert!(summary.runs() > 50, "{summary}");
-    let pairs = |operator| scenario(operator).classes([Class::Pairs]).pairs(200);
-    let report = pairs(gives_up::broken).try_run().await;
-    let report = report.expect_err("the mistake is not found").text();
-    assert!(report.contains("missing configmaps/app"), "{report}");
-    let two = "and crash after update apps.broken.example.com/status/app #2 in step create of create";
-    assert!(report.contains(two), "{report}");
-    let summary = pairs(gives_up::fixed).run().await;
-    assert!(summary.runs_of(Class::Pairs) > 50, "{summary}");
 }
 
 #[kubewright::test]

@@ -45,7 +45,7 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
     if !run.has_webhooks {
         plans.push(plan(Disturbance::Down));
     }
-    if run.calls_webhooks_in(step) {
+    if run.users_call_webhooks.contains(&step) {
         plans.push(plan(Disturbance::WebhooksDown));
     }
     let mut rights = BTreeSet::new();

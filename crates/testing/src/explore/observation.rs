@@ -68,6 +68,8 @@ pub(super) struct Observation {
     pub(super) has_webhooks: bool,
     /// Their calls, with the steps.
     pub(super) webhook_calls: Vec<(usize, WebhookCall)>,
+    /// The steps in which they were called for what users did.
+    pub(super) users_call_webhooks: BTreeSet<usize>,
     /// What is wrong whatever the reference did.
     pub(super) problems: Vec<Difference>,
     /// The names of such problems that are accepted.
@@ -100,11 +102,6 @@ impl Observation {
         calls.any(|(step, call)| {
             *step == write.step && call.number >= write.webhook_calls && call.at < write.sent + TROUBLE
         })
-    }
-
-    /// Whether webhooks were called in a step.
-    pub(super) fn calls_webhooks_in(&self, step: usize) -> bool {
-        self.webhook_calls.iter().any(|(at, _)| *at == step)
     }
 
     /// The number of the step in which a revision was written.

@@ -174,6 +174,7 @@ pub(super) struct Run<'a> {
     external: Option<ExternalInstance>,
     /// As in an observation.
     webhook_calls: Vec<(usize, WebhookCall)>,
+    users_call_webhooks: BTreeSet<usize>,
     reads_in_steps: BTreeMap<(usize, Right), u64>,
 }
 
@@ -249,6 +250,7 @@ impl<'a> Run<'a> {
             is_created_so,
             external,
             webhook_calls: Vec::new(),
+            users_call_webhooks: BTreeSet::new(),
             reads_in_steps: BTreeMap::new(),
             env,
         };
@@ -308,6 +310,7 @@ impl<'a> Run<'a> {
         let has_webhooks = self.env.with_manager(|manager| manager.has_webhooks);
         observation.has_webhooks = has_webhooks.unwrap_or_default();
         observation.webhook_calls = self.webhook_calls;
+        observation.users_call_webhooks = self.users_call_webhooks;
         observation.reads_in_steps = self.reads_in_steps;
         observation.watched = self.env.traffic().watched();
         observation.problems = self.problems;
@@ -457,7 +460,6 @@ impl<'a> Run<'a> {
         match plan.map(|plan| &plan.disturbance) {
             Some(Disturbance::Restart | Disturbance::Clock(_)) => self.reached = true,
             Some(Disturbance::Read(..)) => self.reached = self.journal().disarm_read(),
-            Some(Disturbance::WebhooksDown) => self.reached = self.env.traffic().webhooks().is_hit(),
             Some(Disturbance::Late(..)) => self.reached = self.env.traffic().lags().has_held(),
             Some(Disturbance::Recreate(name)) => self.recreate(name).await,
             Some(Disturbance::Delete(name)) => {
@@ -500,13 +502,17 @@ impl<'a> Run<'a> {
         // What was called before is not of this step.
         self.env.traffic().webhooks().take_calls();
         let (done, _) = self.guarded(AssertUnwindSafe(action).catch_unwind()).await;
+        if self.note_webhook_calls() {
+            self.users_call_webhooks.insert(self.step);
+        }
         done.map_err(|panic| text_of(&*panic))
     }
 
-    /// Notes when webhooks were called.
-    fn note_webhook_calls(&mut self) {
+    /// Notes when webhooks were called. Whether they were.
+    fn note_webhook_calls(&mut self) -> bool {
         let calls = self.env.traffic().webhooks().take_calls();
         self.webhook_calls.extend(calls.iter().map(|call| (self.step, *call)));
+        !calls.is_empty()
     }
 
     /// Lets the cluster come to rest after a step, and looks at it.

@@ -8,7 +8,7 @@ use http::{Response, StatusCode};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long there is trouble, unless it is ended.
+/// How long there is trouble that nobody ends.
 pub(crate) const TROUBLE: Duration = Duration::from_secs(30);
 /// Longer than a server waits for a webhook.
 const SLOW: Duration = Duration::from_secs(31);
@@ -36,8 +36,8 @@ pub(crate) struct WebhookGate(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// What is wrong, and until when.
-    trouble: Option<(WebhookTrouble, Instant)>,
+    /// What is wrong, and until when; until it is ended if `None`.
+    trouble: Option<(WebhookTrouble, Option<Instant>)>,
     /// How many calls met the trouble.
     hits: u64,
     /// How often webhooks were called.
@@ -49,7 +49,12 @@ struct State {
 impl WebhookGate {
     /// There is trouble from now on, for a while.
     pub(crate) fn trouble(&self, trouble: WebhookTrouble) {
-        self.0.lock().trouble = Some((trouble, Instant::now() + TROUBLE));
+        self.0.lock().trouble = Some((trouble, Some(Instant::now() + TROUBLE)));
+    }
+
+    /// There is trouble from now on, until it is ended.
+    pub(crate) fn begin_trouble(&self, trouble: WebhookTrouble) {
+        self.0.lock().trouble = Some((trouble, None));
     }
 
     /// All is well from now on.
@@ -79,7 +84,8 @@ impl WebhookGate {
         let number = state.count;
         state.count += 1;
         state.calls.push(WebhookCall { number, at: now });
-        let (trouble, _) = state.trouble.filter(|(_, until)| now < *until)?;
+        let is_on = |until: Option<Instant>| until.is_none_or(|until| now < until);
+        let (trouble, _) = state.trouble.filter(|(_, until)| is_on(*until))?;
         state.hits += 1;
         Some(trouble)
     }

@@ -118,7 +118,7 @@ fn careless() -> Operator {
                         return Ok(Action::requeue_after(Duration::from_secs(10)));
                     }
                     Some(ready) => {
-                        ready.status = "True".to_owned();
+                        "True".clone_into(&mut ready.status);
                         Action::done()
                     }
                 };

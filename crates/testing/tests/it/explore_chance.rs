@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_runtime::client::{Client, Patch};
 use kubewright_runtime::controller::{Action, Controller, Failure, Request};
-use kubewright_runtime::object::ObjectKey;
+use kubewright_runtime::object::{ObjectKey, View};
 use kubewright_runtime::operator::{Operator, Rule};
 use kubewright_testing::Controllers;
 use kubewright_testing::explore::{Class, Exploration, explore};
@@ -13,7 +13,7 @@ use serde_json::json;
 
 /// The first three of a thousand keys, in an order that is another one in each map.
 fn some_keys() -> String {
-    let map: HashMap<u32, ()> = (0..1000).map(|key| (key, ())).collect();
+    let map: HashMap<u32, u32> = (0..1000).map(|key| (key, key)).collect();
     let first: Vec<String> = map.keys().take(3).map(u32::to_string).collect();
     first.join(" ")
 }
@@ -39,7 +39,7 @@ where
             async move {
                 let door = client.get_opt::<ConfigMap>(&request).await?;
                 let is_open = |door: &ConfigMap| door.metadata.name.as_deref() == Some("door") && door.data.is_none();
-                if let Some(mut door) = door.map(|door| door.into_owned()).filter(is_open) {
+                if let Some(mut door) = door.map(View::into_owned).filter(is_open) {
                     make(client.clone(), door.clone()).await?;
                     door.data = Some([("done".to_owned(), "yes".to_owned())].into());
                     client.update(&door).await?;
