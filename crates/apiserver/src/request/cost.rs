@@ -72,10 +72,12 @@ fn takes_long(call: &Call<'_>, verb: Verb) -> bool {
         Verb::Create | Verb::Update | Verb::Patch | Verb::Delete if is_compiled => true,
         Verb::Create | Verb::Update | Verb::Patch | Verb::Delete => {
             let bytes = call.body.len() + if verb == Verb::Create { 0 } else { live() };
-            let schema = resource.custom().map(|version| version.schema());
-            let steps = schema.map_or(1, |schema| schema.pattern_steps());
+            let (steps, rules) = resource.custom().map_or((1, 0), |version| {
+                let schema = version.schema();
+                (schema.pattern_steps(), schema.rule_cost())
+            });
             bytes.saturating_mul(1 + steps / STEPS_OF_A_BYTE) >= LONG_WRITE
-                || (verb != Verb::Delete && schema.is_some_and(|schema| schema.rule_cost() >= LONG_RULES))
+                || (verb != Verb::Delete && rules >= LONG_RULES)
         }
     }
 }
