@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt as _, stream};
 
 use super::classes::generate;
-use super::corpora;
+use super::corpora::{self, Project};
 use super::generated::GeneratedCase;
 use super::pair::{Pair, Verdict};
 use super::shrink::shrink;
@@ -44,16 +44,29 @@ pub struct Settings {
 
 /// Runs the generators until enough requests are sent.
 pub async fn run(real: Arc<dyn Target>, settings: &Settings) -> io::Result<Tally> {
-    play_all(real, cases(settings), settings).await
+    let projects = projects(settings);
+    if settings.class == Some(Class::Corpus) {
+        let played = generated(settings, Arc::clone(&projects)).count();
+        eprint!("{}", corpora::coverage(&projects, played as u64));
+    }
+    play_all(real, generated(settings, projects), settings).await
 }
 
 /// The cases of a run, made one by one.
 pub fn cases(settings: &Settings) -> impl Iterator<Item = GeneratedCase> + use<> {
+    generated(settings, projects(settings))
+}
+
+/// The projects that take part.
+fn projects(settings: &Settings) -> Arc<[Project]> {
+    match settings.class {
+        Some(Class::Corpus) => corpora::load(settings.seed).into(),
+        _ => Arc::default(),
+    }
+}
+
+fn generated(settings: &Settings, projects: Arc<[Project]>) -> impl Iterator<Item = GeneratedCase> + use<> {
     let (seed, class, limit) = (settings.seed, settings.class, settings.requests);
-    let projects = match class {
-        Some(Class::Corpus) => corpora::load(),
-        _ => Vec::new(),
-    };
     let (mut requests, mut index) = (0, 0);
     std::iter::from_fn(move || {
         if requests >= limit || class == Some(Class::Corpus) && projects.is_empty() {

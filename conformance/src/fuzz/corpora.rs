@@ -39,6 +39,8 @@ const REQUESTS: usize = 24;
 /// A definition of a project, with samples of its kind.
 #[derive(Clone, Debug)]
 pub struct Project {
+    /// The module that it is of.
+    pub module: String,
     /// The definition; its group begins with `${unique}`.
     pub definition: Value,
     /// Objects of the kind, whose apiVersion has the same group.
@@ -53,16 +55,56 @@ pub enum CorpusError {
     Download(String, String),
 }
 
-/// The definitions of all modules that can be read. A module that cannot be downloaded is named and left out.
-pub fn load() -> Vec<Project> {
-    let mut projects = Vec::new();
+/// The definitions of all modules that can be read, in the order in which a run with this seed takes them. A module that cannot be
+/// downloaded is named and left out.
+pub fn load(seed: u64) -> Vec<Project> {
+    let mut modules = Vec::new();
     for module in MODULES {
         match folder(module) {
-            Ok(folder) => projects.append(&mut of_folder(&folder)),
+            Ok(folder) => modules.push(of_folder(module, &folder)),
             Err(error) => eprintln!("{error}"),
         }
     }
-    projects
+    in_turn(modules, seed)
+}
+
+/// One definition of each module in turn, so that a short run meets all of them. The seed decides which ones come first.
+fn in_turn(mut modules: Vec<Vec<Project>>, seed: u64) -> Vec<Project> {
+    // A place that no case of the run has.
+    let mut choices = Choices::new(seed, u64::MAX);
+    for definitions in &mut modules {
+        shuffle(&mut choices, definitions);
+    }
+    shuffle(&mut choices, &mut modules);
+    let mut left: Vec<_> = modules.into_iter().map(Vec::into_iter).collect();
+    let mut ordered = Vec::new();
+    loop {
+        let before = ordered.len();
+        ordered.extend(left.iter_mut().filter_map(Iterator::next));
+        if ordered.len() == before {
+            return ordered;
+        }
+    }
+}
+
+fn shuffle<T>(choices: &mut Choices, items: &mut [T]) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, choices.below(last + 1));
+    }
+}
+
+/// How many definitions of each module so many cases are about, one line each.
+pub fn coverage(projects: &[Project], cases: u64) -> String {
+    let mut covered: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (at, project) in projects.iter().enumerate() {
+        let (reached, all) = covered.entry(&project.module).or_default();
+        *reached += usize::from((at as u64) < cases.div_ceil(2));
+        *all += 1;
+    }
+    let lines = covered
+        .into_iter()
+        .map(|(module, (reached, all))| format!("{module}: {reached} of {all} definitions\n"));
+    lines.collect()
 }
 
 /// The folder of a module in Go's module cache.
@@ -80,8 +122,8 @@ fn folder(module: &str) -> Result<PathBuf, CorpusError> {
     }
 }
 
-/// The definitions below a folder, each with its samples.
-pub fn of_folder(folder: &Path) -> Vec<Project> {
+/// The definitions below the folder of a module, each with its samples.
+pub fn of_folder(module: &str, folder: &Path) -> Vec<Project> {
     let mut documents = Vec::new();
     read(folder, &mut documents);
     let mut definitions: BTreeMap<(String, String), Value> = BTreeMap::new();
@@ -116,6 +158,7 @@ pub fn of_folder(folder: &Path) -> Vec<Project> {
                 sample["metadata"] = json!({"name": "x", "labels": sample["metadata"]["labels"]});
             }
             Project {
+                module: module.to_owned(),
                 definition: moved(definition, &group),
                 samples,
             }
@@ -213,7 +256,7 @@ mod tests {
         fs::write(folder.path().join("a.yaml"), definition).unwrap();
         fs::write(folder.path().join("b.yaml"), sample).unwrap();
         fs::write(folder.path().join("c.yaml"), "{{ template }}: {").unwrap();
-        let projects = of_folder(folder.path());
+        let projects = of_folder("example.com/x@v1.0.0", folder.path());
         assert_eq!(projects.len(), 1);
         assert_eq!(projects[0].definition["metadata"]["name"], "ws.${unique}.x.io");
         assert_eq!(projects[0].samples.len(), 1);
@@ -223,5 +266,60 @@ mod tests {
             assert_eq!(case.text(), super::case(&projects, 1, index).text());
             case.file().unwrap();
         }
+    }
+
+    /// Two modules with so many definitions.
+    fn modules(sizes: &[usize]) -> Vec<Vec<Project>> {
+        let definitions = |module: usize, size: usize| {
+            let definition = |at: usize| Project {
+                module: format!("m{module}"),
+                definition: json!(at),
+                samples: Vec::new(),
+            };
+            (0..size).map(definition).collect()
+        };
+        sizes
+            .iter()
+            .enumerate()
+            .map(|(module, size)| definitions(module, *size))
+            .collect()
+    }
+
+    fn names(projects: &[Project]) -> Vec<String> {
+        let name = |project: &Project| format!("{} {}", project.module, project.definition);
+        projects.iter().map(name).collect()
+    }
+
+    #[test]
+    fn every_module_takes_part_from_the_beginning_and_the_seed_says_with_what() {
+        let ordered = |seed| names(&in_turn(modules(&[40, 3, 40]), seed));
+        assert_eq!(ordered(1), ordered(1));
+        assert_ne!(ordered(1)[..6], ordered(2)[..6]);
+        for seed in 0..20 {
+            let ordered = ordered(seed);
+            for turn in ordered[..9].chunks(3) {
+                let mut modules: Vec<&str> = turn.iter().map(|name| &name[..2]).collect();
+                modules.sort_unstable();
+                assert_eq!(modules, ["m0", "m1", "m2"], "seed {seed}");
+            }
+            let mut all = ordered;
+            all.sort_unstable();
+            let mut expected = names(&modules(&[40, 3, 40]).concat());
+            expected.sort_unstable();
+            assert_eq!(all, expected);
+        }
+    }
+
+    #[test]
+    fn what_a_run_covers_is_told_by_module() {
+        let projects = in_turn(modules(&[4, 1]), 7);
+        assert_eq!(
+            coverage(&projects, 5),
+            "m0: 2 of 4 definitions\nm1: 1 of 1 definitions\n"
+        );
+        assert_eq!(
+            coverage(&projects, 100),
+            "m0: 4 of 4 definitions\nm1: 1 of 1 definitions\n"
+        );
     }
 }

@@ -247,3 +247,225 @@ fn compared(file: &CaseFile, theirs: &PlayedCase, ours: &PlayedCase) -> Verdict 
     };
     Verdict::Different(theirs.steps.len(), vec![failed])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Mutex;
+
+    use bytes::Bytes;
+    use http::{Request, Response};
+    use http_body_util::{BodyExt as _, Full};
+    use serde_json::json;
+
+    use super::super::generated::{GeneratedCase, Step};
+    use super::super::weights::Class;
+    use super::*;
+    use crate::kubelet::ServePort;
+    use crate::target::{AuditAnnotations, Compaction, ResponseFuture, RunPodFuture, UpgradeFuture};
+
+    /// An embedded server that gives other answers for `/version`: these, one after another, and then the last one again.
+    struct Scripted {
+        server: Arc<dyn Target>,
+        answers: Mutex<VecDeque<Value>>,
+        asked: Mutex<usize>,
+    }
+
+    impl Scripted {
+        fn new(answers: impl IntoIterator<Item = Value>) -> Arc<Self> {
+            Arc::new(Scripted {
+                server: Embedded::start(),
+                answers: Mutex::new(answers.into_iter().collect()),
+                asked: Mutex::new(0),
+            })
+        }
+    }
+
+    impl Target for Scripted {
+        fn send(&self, request: Request<Bytes>) -> ResponseFuture<'_> {
+            if request.uri().path() != "/version" {
+                return self.server.send(request);
+            }
+            *self.asked.lock().unwrap() += 1;
+            let mut answers = self.answers.lock().unwrap();
+            let answer = match answers.len() {
+                0 => panic!("a script has an answer"),
+                1 => answers[0].clone(),
+                _ => answers.pop_front().unwrap_or_default(),
+            };
+            drop(answers);
+            let body = Full::new(Bytes::from(answer.to_string())).map_err(|never| match never {});
+            let response = Response::builder().header("content-type", "application/json");
+            let response = response.body(body.boxed_unsync()).unwrap();
+            Box::pin(std::future::ready(Ok(response)))
+        }
+
+        fn upgrade(&self, request: Request<Bytes>) -> UpgradeFuture<'_> {
+            self.server.upgrade(request)
+        }
+
+        fn run_pod<'a>(
+            &'a self,
+            namespace: &'a str,
+            pod: &'a str,
+            ports: Vec<(String, ServePort)>,
+        ) -> RunPodFuture<'a> {
+            self.server.run_pod(namespace, pod, ports)
+        }
+
+        fn compact(&self) -> Compaction<'_> {
+            self.server.compact()
+        }
+
+        fn audit_annotations<'a>(&'a self, id: &'a str) -> AuditAnnotations<'a> {
+            self.server.audit_annotations(id)
+        }
+    }
+
+    fn case(steps: Vec<Step>) -> Arc<CaseFile> {
+        let case = GeneratedCase {
+            class: Class::Http,
+            seed: 0,
+            index: 0,
+            given: Vec::new(),
+            steps: steps.into_iter().map(Into::into).collect(),
+        };
+        Arc::new(case.file().unwrap())
+    }
+
+    fn played(bodies: &[Value]) -> PlayedCase {
+        PlayedCase {
+            steps: bodies.iter().map(|body| json!({"status": 200, "body": body})).collect(),
+            failure: None,
+            namespace: "ns".to_owned(),
+            unique: "unique-1".to_owned(),
+            places: Vec::new(),
+        }
+    }
+
+    fn steps(count: usize) -> Arc<CaseFile> {
+        case((0..count).map(|_| Step::new("GET", "/version")).collect())
+    }
+
+    /// The verdict about such bodies of the two servers.
+    fn told(theirs: &[Value], ours: &[Value]) -> Verdict {
+        compared(&steps(theirs.len()), &played(theirs), &played(ours))
+    }
+
+    fn causes(fields: [&str; 2]) -> Value {
+        let causes = fields.map(|field| json!({"field": field, "message": "wrong"}));
+        json!({"message": fields.join(" and "), "details": {"causes": causes}})
+    }
+
+    #[test]
+    fn a_case_is_compared_up_to_the_first_step_that_differs() {
+        let (same, one, other) = (json!({"a": 1}), json!({"b": 1, "c": 1}), json!({"b": 2, "c": 2}));
+        assert_eq!(
+            told(&[same.clone(), one.clone()], &[same.clone(), one.clone()]),
+            Verdict::Equal(2)
+        );
+        let verdict = told(
+            &[same.clone(), one.clone(), same.clone()],
+            &[same, other.clone(), other],
+        );
+        let Verdict::Different(1, differences) = verdict else {
+            panic!("{verdict:?}");
+        };
+        let places: Vec<_> = differences
+            .iter()
+            .map(|difference| (difference.step, &*difference.at))
+            .collect();
+        assert_eq!(places, [(2, "/body/b"), (2, "/body/c")]);
+        assert_eq!(
+            (&differences[0].expected, &differences[0].actual),
+            (&Some(json!(1)), &Some(json!(2)))
+        );
+    }
+
+    #[test]
+    fn a_case_that_one_server_cannot_play_to_its_end_differs_behind_its_last_step() {
+        let (whole, mut broken) = (played(&[json!(1)]), played(&[json!(1)]));
+        broken.failure = Some("the connection ended".to_owned());
+        let verdict = compared(&steps(1), &whole, &broken);
+        assert!(
+            matches!(&verdict, Verdict::Different(1, differences) if differences[0].at == "/failure"),
+            "{verdict:?}"
+        );
+        assert_eq!(compared(&steps(1), &broken, &broken), Verdict::Equal(1));
+    }
+
+    #[test]
+    fn what_no_two_servers_share_is_not_compared() {
+        let paths = |others: &[&str]| {
+            let paths = [&["/api"], others].concat();
+            json!({ "paths": paths })
+        };
+        assert_eq!(told(&[paths(&["/apis/unique-2.x"])], &[paths(&[])]), Verdict::Equal(1));
+        assert_ne!(told(&[paths(&["/apis/apps"])], &[paths(&[])]), Verdict::Equal(1));
+        let address = |port: u16| json!(format!("at 127.0.0.1:{port}"));
+        assert_eq!(told(&[address(1)], &[address(2)]), Verdict::Equal(1));
+        let errors = |lines: &str| json!({"message": format!("failed to create typed patch object: errors:\n{lines}")});
+        assert_eq!(told(&[errors("a\nb")], &[errors("b\na")]), Verdict::Equal(1));
+        assert_ne!(told(&[errors("a\nb")], &[errors("a\nc")]), Verdict::Equal(1));
+    }
+
+    #[test]
+    fn causes_in_another_order_are_told_from_other_causes() {
+        let is_reordered = |one: Value, other: Value| is_reordered(&told(&[one], &[other]));
+        assert!(is_reordered(causes(["x", "y"]), causes(["y", "x"])));
+        assert!(!is_reordered(causes(["x", "y"]), causes(["x", "z"])));
+        assert!(!is_reordered(causes(["x", "y"]), causes(["x", "y"])));
+        let mut coded = causes(["y", "x"]);
+        coded["code"] = json!(409);
+        assert!(!is_reordered(causes(["x", "y"]), coded));
+        let message = |text: &str| json!({"message": text});
+        assert!(!is_reordered(message("x and y"), message("y and x")));
+    }
+
+    /// What comes of a case whose only request these answers are given to, of which `None` is the embedded server's, and how often it was
+    /// asked.
+    async fn settled(answers: &[Option<Value>]) -> (Verdict, usize) {
+        let request = Request::get("/version").body(Bytes::new()).unwrap();
+        let ours = Embedded::start().send(request).await.unwrap();
+        let ours = ours.into_body().collect().await.unwrap().to_bytes();
+        let ours: Value = serde_json::from_slice(&ours).unwrap();
+        let real = Scripted::new(
+            answers
+                .iter()
+                .map(|answer| answer.clone().unwrap_or_else(|| ours.clone())),
+        );
+        let pair = Pair::new(Arc::clone(&real) as Arc<dyn Target>).unwrap();
+        let verdict = pair.settled(&case(vec![Step::new("GET", "/version")])).await;
+        let asked = *real.asked.lock().unwrap();
+        (verdict, asked)
+    }
+
+    #[tokio::test]
+    async fn a_difference_counts_if_the_real_server_answers_the_same_once_more() {
+        let (same, other) = (Some(json!({"major": "2"})), Some(json!({"major": "3"})));
+        assert_eq!(settled(&[None]).await, (Verdict::Equal(1), 1));
+        let (verdict, asked) = settled(std::slice::from_ref(&same)).await;
+        assert!(matches!(verdict, Verdict::Different(0, _)), "{verdict:?}");
+        assert_eq!(asked, 2);
+        // It came to our answer, or to one that it keeps to.
+        assert_eq!(settled(&[same.clone(), None]).await, (Verdict::Equal(1), 2));
+        let (verdict, asked) = settled(&[same, other.clone(), other]).await;
+        assert!(matches!(verdict, Verdict::Different(0, _)), "{verdict:?}");
+        assert_eq!(asked, 3);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_never_answers_the_same_twice_is_unstable() {
+        let answers: Vec<_> = (0..6).map(|at| Some(json!({"major": at}))).collect();
+        let (verdict, asked) = settled(&answers).await;
+        let Verdict::Unstable(0, differences) = verdict else {
+            panic!("{verdict:?}");
+        };
+        assert_eq!(asked, 6);
+        // Its last two answers.
+        assert_eq!(
+            (&differences[0].expected, &differences[0].actual),
+            (&Some(json!(4)), &Some(json!(5)))
+        );
+    }
+}

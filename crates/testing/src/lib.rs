@@ -67,7 +67,7 @@ mod wait;
 pub use control_plane::Mode;
 pub use env::{Builder, ExecReply, Executed, Name, NewNamespace, PodSecurity, TestEnv};
 pub use error::Error;
-pub use kubewright_apiserver::Connection;
+pub use kubewright_apiserver::{AdmissionPlugin, Connection};
 pub use kubewright_controllers::{ControllerName, Controllers};
 pub use kubewright_macros::test_in_testing as test;
 pub use manifests::Manifests;

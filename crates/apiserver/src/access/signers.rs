@@ -9,6 +9,7 @@ use kubewright_x509::{ORGANIZATION, pem, request_subject};
 use serde_json::Value;
 
 use super::{Attributes, ruling};
+use crate::admit::AdmissionPlugin;
 use crate::object::meta_text;
 use crate::registry::{BuiltInId, Resource, Subresource};
 use crate::request::call::Call;
@@ -27,15 +28,26 @@ pub(crate) async fn check_signer(
     if !resource.is(BuiltInId::CertificateSigningRequests) {
         return Ok(());
     }
+    let is_on = |plugin| call.server.admission.has(plugin);
     let refuse = |why: &str| Err(Status::forbidden(resource.about(), meta_text(object, "name"), why));
     let (verb, doing) = match (call.target.subresource, old) {
-        (None, None) if signer(object) == CLIENT_SIGNER && asks_for_masters(object) => {
+        (None, None)
+            if is_on(AdmissionPlugin::CertificateSubjectRestriction)
+                && signer(object) == CLIENT_SIGNER
+                && asks_for_masters(object) =>
+        {
             return refuse(&format!(
                 "use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed"
             ));
         }
-        (Some(Subresource::Approval), Some(old)) => ("approve", signer(old)),
-        (Some(Subresource::Status), Some(old)) if is_signed(object, old) => ("sign", signer(old)),
+        (Some(Subresource::Approval), Some(old)) if is_on(AdmissionPlugin::CertificateApproval) => {
+            ("approve", signer(old))
+        }
+        (Some(Subresource::Status), Some(old))
+            if is_on(AdmissionPlugin::CertificateSigning) && is_signed(object, old) =>
+        {
+            ("sign", signer(old))
+        }
         _ => return Ok(()),
     };
     if may(call, verb, doing).await {

@@ -57,6 +57,12 @@ pub enum AdmissionPlugin {
     PersistentVolumeClaimResize,
     /// Pods get the overhead and the scheduling of their runtime class.
     RuntimeClass,
+    /// Who approves a request for a certificate has the right to for its signer.
+    CertificateApproval,
+    /// Who signs one has the right to for its signer.
+    CertificateSigning,
+    /// Nobody asks for a certificate of the group `system:masters`.
+    CertificateSubjectRestriction,
     /// Ingresses that name no class get the default one.
     DefaultIngressClass,
     /// Services take up no external addresses. Off by default.
@@ -81,7 +87,7 @@ pub enum AdmissionPlugin {
 
 impl AdmissionPlugin {
     /// All of them, in Kubernetes' order.
-    pub const ALL: [AdmissionPlugin; 32] = [
+    pub const ALL: [AdmissionPlugin; 35] = [
         AdmissionPlugin::NamespaceAutoProvision,
         AdmissionPlugin::NamespaceLifecycle,
         AdmissionPlugin::NamespaceExists,
@@ -104,6 +110,9 @@ impl AdmissionPlugin {
         AdmissionPlugin::OwnerReferencesPermissionEnforcement,
         AdmissionPlugin::PersistentVolumeClaimResize,
         AdmissionPlugin::RuntimeClass,
+        AdmissionPlugin::CertificateApproval,
+        AdmissionPlugin::CertificateSigning,
+        AdmissionPlugin::CertificateSubjectRestriction,
         AdmissionPlugin::DefaultIngressClass,
         AdmissionPlugin::DenyServiceExternalIPs,
         AdmissionPlugin::PodTopologyLabels,
@@ -141,6 +150,9 @@ impl AdmissionPlugin {
             AdmissionPlugin::OwnerReferencesPermissionEnforcement => "OwnerReferencesPermissionEnforcement",
             AdmissionPlugin::PersistentVolumeClaimResize => "PersistentVolumeClaimResize",
             AdmissionPlugin::RuntimeClass => "RuntimeClass",
+            AdmissionPlugin::CertificateApproval => "CertificateApproval",
+            AdmissionPlugin::CertificateSigning => "CertificateSigning",
+            AdmissionPlugin::CertificateSubjectRestriction => "CertificateSubjectRestriction",
             AdmissionPlugin::DefaultIngressClass => "DefaultIngressClass",
             AdmissionPlugin::DenyServiceExternalIPs => "DenyServiceExternalIPs",
             AdmissionPlugin::PodTopologyLabels => "PodTopologyLabels",

@@ -86,6 +86,78 @@ async fn a_plugin_that_is_off_changes_and_refuses_nothing() {
     assert_eq!(bare["spec"]["tolerations"], Value::Null);
 }
 
+/// Asks for a certificate of a user in the group `system:masters`.
+const REQUEST_OF_MASTERS: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIak1JR0tBZ0VBTUNneEZ6QVZCZ05WQkFvTURuTjVjM1JsYlRwdFlYTjBaWEp6TVEwd0N3WURWUVFEREFSeQpiMjkwTUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowREFRY0RRZ0FFd0VETWpFUkJWN3RnUFByL3NEK1JiTzhaCjRRMXJTWWpreDk1NUdkZ2pLN3dHbTYrZXJ2bEdjT1daVjFJaFpZMndteDBQT0drdVd5b2VFNVFXTVZZcHk2QUEKTUFvR0NDcUdTTTQ5QkFNQ0EwZ0FNRVVDSUZqb3JHV21lSlkwZ3JIWEtQN0R6b1BwbldMU0NGM0pmdFd2Z1lNSQprSXlaQWlFQWk1TFphdXNhWjJMQUpoa05nK2tXMTRIUWh5NklBS3ZXakZFeTVkUFJqMWc9Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=";
+
+#[tokio::test]
+async fn nobody_asks_for_a_certificate_of_the_masters_unless_the_plugin_is_off() {
+    let asked = json!({
+        "metadata": { "name": "root" },
+        "spec": {
+            "request": REQUEST_OF_MASTERS, "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"],
+        },
+    });
+    let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    for (is_on, expected) in [(true, StatusCode::FORBIDDEN), (false, StatusCode::CREATED)] {
+        let options = Options::new().admission(AdmissionPlugin::CertificateSubjectRestriction, is_on);
+        assert_eq!(
+            post(&ApiServer::new(options), path, &asked).await.0,
+            expected,
+            "{is_on}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn who_approves_and_signs_certificates_needs_rights_unless_the_plugins_are_off() {
+    for (plugin, part, condition) in [
+        (AdmissionPlugin::CertificateApproval, "approval", "Approved"),
+        (AdmissionPlugin::CertificateSigning, "status", "Failed"),
+    ] {
+        for (is_on, expected) in [(true, StatusCode::FORBIDDEN), (false, StatusCode::OK)] {
+            let server = ApiServer::new(Options::new().admission(plugin, is_on));
+            let rights = [
+                (
+                    "clusterroles",
+                    json!({
+                        "metadata": { "name": "approver" },
+                        "rules": [{
+                            "apiGroups": ["certificates.k8s.io"], "resources": [format!("certificatesigningrequests/{part}")],
+                            "verbs": ["patch"],
+                        }],
+                    }),
+                ),
+                (
+                    "clusterrolebindings",
+                    json!({
+                        "metadata": { "name": "approver" },
+                        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "approver" },
+                        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "jane" }],
+                    }),
+                ),
+            ];
+            for (collection, object) in &rights {
+                let path = format!("/apis/rbac.authorization.k8s.io/v1/{collection}");
+                assert_eq!(post(&server, &path, object).await.0, StatusCode::CREATED);
+            }
+            let requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+            let asked = json!({
+                "metadata": { "name": "c" },
+                "spec": { "request": REQUEST_OF_MASTERS, "signerName": "example.com/signer", "usages": ["client auth"] },
+            });
+            assert_eq!(post(&server, requests, &asked).await.0, StatusCode::CREATED);
+            let condition = json!({ "type": condition, "status": "True", "reason": "R" });
+            let request = http::Request::patch(format!("{requests}/c/{part}"))
+                .header("content-type", "application/merge-patch+json")
+                .header("impersonate-user", "jane")
+                .body(json!({ "status": { "conditions": [condition] } }).to_string().into())
+                .unwrap();
+            let answer = server.handle(request).await;
+            assert_eq!(answer.status(), expected, "{plugin:?} {is_on}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn webhooks_are_not_called_if_their_plugin_is_off() {
     for (kind, plugin) in [

@@ -51,6 +51,28 @@ pub(super) fn is_role(object: &Value) -> bool {
 }
 
 impl Folder {
+    /// Warnings about policies that no binding of the folder is for: they are never evaluated, so that every case passes that expects nothing
+    /// of them.
+    pub(super) fn unbound(&self) -> Vec<String> {
+        let is_bound = |policy: &Value| {
+            let (kind, name) = (text(policy, "/kind"), text(policy, "/metadata/name"));
+            self.policies.iter().any(|document| {
+                let binding = &document.value;
+                text(binding, "/kind").strip_suffix("Binding") == Some(kind)
+                    && text(binding, "/spec/policyName") == name
+            })
+        };
+        let policies = self.policies.iter().map(|document| (document, &document.value));
+        let unbound = policies.filter(|(_, value)| POLICIES.contains(&text(value, "/kind")) && !is_bound(value));
+        unbound
+            .map(|(document, value)| {
+                let (kind, name) = (text(value, "/kind"), text(value, "/metadata/name"));
+                let file = &document.file;
+                format!("{file}: {kind} {name} has no {kind}Binding in the folder, so it is evaluated for no request")
+            })
+            .collect()
+    }
+
     pub(super) fn read(root: &Path) -> Result<Folder, FolderError> {
         let mut files = Vec::new();
         collect(root, &mut files)?;

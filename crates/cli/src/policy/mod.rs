@@ -64,6 +64,8 @@ Examples:
 /// too. With roles, users may do what these say, and `authorizer` sees it; without, everybody may do everything. Webhook
 /// configurations are passed over.
 ///
+/// A policy without a binding in the folder is warned of: no request is subject to it.
+///
 /// The exit code is 1 if a case fails, and 2 if the policies or the tests cannot be used.
 #[derive(clap::Args)]
 #[command(after_help = FORMAT)]
@@ -97,6 +99,9 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 fn test(arguments: &TestArguments) -> Result<ExitCode, Box<dyn Error>> {
     let folder = Folder::read(&arguments.folder)?;
+    for warning in folder.unbound() {
+        output::complain(&format!("warning: {warning}"));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let results = runtime.block_on(async {
         let base = Base::install(&folder).await?;

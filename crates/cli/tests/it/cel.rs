@@ -768,6 +768,50 @@ fn a_field_that_a_kind_does_not_have_is_found_with_its_caret_and_with_what_was_m
 }
 
 #[test]
+fn a_field_that_a_mutation_reads_or_sets_and_that_the_kind_does_not_have_is_found() {
+    let place = CelFolder::new();
+    let policy = "\
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: replicas}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: \"Object{spec: Object.spec{replicaz: 1}}\"}
+  - patchType: JSONPatch
+    jsonPatch: {expression: \"[JSONPatch{op: 'add', path: '/spec/replicas', value: object.spec.replicaz}]\"}
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: \"Object{metadata: Object.metadata{labels: {'a': 'b'}}, spec: Object.spec{replicas: 1}}\"}
+";
+    place.write("policy.yaml", policy);
+    let outcome = place.run(&["check", "policy.yaml"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
+    let wanted = "     apps/v1, Kind=Deployment: ERROR: <input>:1:34: undefined field 'replicaz'
+       --> policy.yaml:11:71
+     11 |     applyConfiguration: {expression: \"Object{spec: Object.spec{replicaz: 1}}\"}
+        |                                                                       ^
+     (did you mean 'replicas'?)
+";
+    assert!(outcome.stdout.contains(wanted), "{}", outcome.stdout);
+    assert!(
+        outcome
+            .stdout
+            .contains("apps/v1, Kind=Deployment: ERROR: <input>:1:66: undefined field 'replicaz'"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome.stdout.contains("  3 expressions, 2 with mistakes\n"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
 fn an_expression_that_fits_some_of_the_kinds_is_warned_of_and_no_mistake() {
     let place = CelFolder::new();
     let both = POLICIES.replace(

@@ -17,6 +17,7 @@ mod image;
 mod install;
 mod kubectl;
 #[cfg(unix)]
+mod operator_policies;
 mod operator_project;
 mod policy;
 mod project_files;

@@ -75,6 +75,22 @@ test result: ok. 8 passed; 0 failed
 }
 
 #[test]
+fn a_policy_that_no_binding_is_for_is_warned_of() {
+    let tests = "\
+cases:
+- name: nothing refuses it
+  object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: '1', b: '2'}}
+  expect: allow
+";
+    let policy = POLICY.replace("policyName: few", "policyName: many");
+    let folder = folder(&[("policy.yaml", &policy), ("few.test.yaml", tests)]);
+    let (code, _, err) = run(folder.path(), &[]);
+    let warning = "ValidatingAdmissionPolicy few has no ValidatingAdmissionPolicyBinding in the folder, so it is evaluated for no request";
+    assert_eq!(code, Some(0));
+    assert_eq!(err, format!("warning: policy.yaml: {warning}\n"));
+}
+
+#[test]
 fn a_case_that_fails_says_what_was_expected_and_what_happened() {
     let tests = "\
 cases:

@@ -1,6 +1,6 @@
 //! The embedded server, in this process.
 
-use kubewright_apiserver::{ApiServer, ListenOptions, Listener, Options, User};
+use kubewright_apiserver::{AdmissionPlugin, ApiServer, ListenOptions, Listener, Options, User};
 use kubewright_controllers::SigningAuthority;
 use kubewright_runtime::clock::Clock;
 use tokio::sync::Mutex;
@@ -19,8 +19,11 @@ pub(crate) struct Embedded {
 }
 
 impl Embedded {
-    pub(super) fn new(seed: Option<u64>, clock: Clock) -> Self {
+    pub(super) fn new(seed: Option<u64>, clock: Clock, admission: &[(AdmissionPlugin, bool)]) -> Self {
         let mut options = Options::new().epoch(clock.now());
+        for (plugin, is_on) in admission {
+            options = options.admission(*plugin, *is_on);
+        }
         if let Some(seed) = seed {
             options = options.seed(seed);
         }

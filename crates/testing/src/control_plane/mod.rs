@@ -9,7 +9,7 @@ mod remote;
 
 use std::path::PathBuf;
 
-use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::{AdmissionPlugin, ApiServer};
 use kubewright_controllers::SigningAuthority;
 use kubewright_runtime::clock::Clock;
 
@@ -69,8 +69,13 @@ pub(crate) enum ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts one, or finds it.
-    pub(crate) async fn start(mode: &Mode, seed: Option<u64>, clock: Clock) -> Result<Self, Error> {
+    /// Starts one with these admission plugins on or off, or finds it.
+    pub(crate) async fn start(
+        mode: &Mode,
+        seed: Option<u64>,
+        clock: Clock,
+        admission: &[(AdmissionPlugin, bool)],
+    ) -> Result<Self, Error> {
         if crate::time::is_paused() && *mode != Mode::Embedded {
             return Err(Error::EmbeddedOnly {
                 what: "virtual time",
@@ -78,8 +83,15 @@ impl ControlPlane {
                 remedy: "start the environment with `TestEnv::builder().operator(…).embedded()` to keep this test there",
             });
         }
+        if !admission.is_empty() && *mode != Mode::Embedded {
+            return Err(Error::EmbeddedOnly {
+                what: "turning admission plugins on and off",
+                mode: mode.name(),
+                remedy: "start the environment with `TestEnv::builder().operator(…).embedded()` to keep this test there",
+            });
+        }
         Ok(match mode {
-            Mode::Embedded => ControlPlane::Embedded(Embedded::new(seed, clock)),
+            Mode::Embedded => ControlPlane::Embedded(Embedded::new(seed, clock, admission)),
             Mode::Binaries(folder) => ControlPlane::Binaries(Box::new(Binaries::start(folder).await?)),
             Mode::Existing => ControlPlane::Existing(Box::new(Existing::find().await?)),
         })

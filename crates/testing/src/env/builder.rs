@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::{AdmissionPlugin, ApiServer};
 use kubewright_controllers::Controllers;
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::manager::Manager;
@@ -17,8 +17,8 @@ use kubewright_runtime::operator::Operator;
 use kubewright_runtime::random::Random;
 use serde_json::{Value, json};
 
-use super::namespace::NamespaceLimits;
-use super::{PodSecurity, Settings, TestEnv, live, trace};
+use super::namespace::{NamespaceLimits, give_account};
+use super::{DefaultAccount, PodSecurity, Settings, TestEnv, live, trace};
 use crate::control_plane::{ControlPlane, Embedded, Mode};
 use crate::fail::{CallSite, or_fail};
 use crate::install::{self, Installation};
@@ -61,6 +61,7 @@ pub struct Builder {
     controllers: Controllers,
     nodes: Option<usize>,
     limits: NamespaceLimits,
+    admission: Vec<(AdmissionPlugin, bool)>,
     configure: Arc<dyn Fn(Manager) -> Manager + Send + Sync>,
     resumed: Option<Resumed>,
     external: Option<Arc<dyn Any + Send + Sync>>,
@@ -102,6 +103,7 @@ impl Builder {
             controllers: Controllers::all(),
             nodes: None,
             limits: NamespaceLimits::default(),
+            admission: Vec::new(),
             configure: Arc::new(|manager| manager),
             resumed: None,
             external: None,
@@ -256,6 +258,31 @@ impl Builder {
         self
     }
 
+    /// Turns an admission plugin of the embedded server on or off. Default: they are as in kube-apiserver, but for
+    /// [`AdmissionPlugin::ServiceAccount`], which is off.
+    ///
+    /// In a cluster that plugin is on, and refuses a Pod whose account is not there. Turn it on where that matters, as for an operator that
+    /// writes Pods with accounts. It is off otherwise, as in Go's envtest, because it adds a volume with a token to every Pod, and because a
+    /// Pod that is written right after its namespace is refused until the namespace has its account `default`. With it on, the namespace of
+    /// the test and those of [`TestEnv::create_namespace`] have that account from the beginning.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use kubewright_testing::{AdmissionPlugin, TestEnv};
+    ///
+    /// let builder = TestEnv::builder().admission(AdmissionPlugin::ServiceAccount, true).embedded();
+    /// let env = builder.start().await;
+    /// let pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {serviceAccountName: shp, containers: [{name: a, image: b}]}}";
+    /// let error = env.try_apply(pod).await.unwrap_err();
+    /// assert!(error.text().contains(r#"serviceaccount "shp" not found"#), "{}", error.text());
+    /// # }
+    /// ```
+    pub fn admission(mut self, plugin: AdmissionPlugin, is_on: bool) -> Self {
+        self.admission.push((plugin, is_on));
+        self
+    }
+
     /// Changes the manager before it runs: leader election, identity, further runnables.
     ///
     /// ```
@@ -294,6 +321,12 @@ impl Builder {
     async fn try_start_at(self, at: CallSite) -> Result<TestEnv, Error> {
         let mode = self.mode.clone().unwrap_or_else(Mode::from_environment);
         let extra = self.files()?;
+        let mut last = self.admission.iter().rev();
+        let service_accounts = last.find(|(plugin, _)| *plugin == AdmissionPlugin::ServiceAccount);
+        let default_account = match service_accounts {
+            Some((_, true)) => DefaultAccount::AtOnce,
+            _ => DefaultAccount::Later,
+        };
         let is_idle = self.resumed.as_ref().is_some_and(|resumed| resumed.is_idle);
         let (resumed, traffic, known, starts, renewed) = match self.resumed {
             Some(resumed) => (
@@ -322,7 +355,10 @@ impl Builder {
             (ControlPlane::Embedded(embedded), clock)
         } else {
             let clock = clock(self.seed);
-            (ControlPlane::start(&mode, self.seed, clock).await?, clock)
+            (
+                ControlPlane::start(&mode, self.seed, clock, &self.admission).await?,
+                clock,
+            )
         };
         let client = live(control_plane.admin()).with_clock(clock);
         let objects = installation.iter().flat_map(|installation| installation.objects.iter());
@@ -332,6 +368,9 @@ impl Builder {
             let object = self.limits.object("name", &namespace);
             install::install(&[object], &client, control_plane.is_shared()).await?;
             self.limits.limit(&client, &namespace).await?;
+            if default_account == DefaultAccount::AtOnce {
+                give_account(&client, &namespace).await?;
+            }
         }
         if control_plane.server().is_none() {
             install::served(&objects, &client).await?;
@@ -357,6 +396,7 @@ impl Builder {
                 configure: self.configure,
                 operator_clock: renewed.as_ref().map_or(clock, |(_, clock, _)| *clock),
                 checks_reads: renewed.is_none(),
+                default_account,
                 replicated: renewed.as_ref().is_some_and(|(_, _, replicated)| *replicated),
                 renewed: renewed.map(|(operator, _, _)| operator),
                 controllers: match self.nodes {

@@ -128,6 +128,15 @@ pub struct TestEnv {
     external: Option<Arc<dyn Any + Send + Sync>>,
 }
 
+/// When a new namespace of the test gets its account `default`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DefaultAccount {
+    /// Once a controller makes it, if there is one.
+    Later,
+    /// With the namespace, since Pods are refused until it is there.
+    AtOnce,
+}
+
 /// What the builder says that outlives the start.
 #[derive(Clone)]
 struct Settings {
@@ -138,6 +147,7 @@ struct Settings {
     operator_clock: Clock,
     /// Whether each wait looks for reads that timed out; if not, somebody else does in the end.
     checks_reads: bool,
+    default_account: DefaultAccount,
     /// Whether managers are replicas that hold an election.
     replicated: bool,
     deadline: Duration,

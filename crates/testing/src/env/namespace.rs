@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::pin::Pin;
 
-use k8s_openapi::api::core::v1::{Namespace, ResourceQuota};
+use k8s_openapi::api::core::v1::{Namespace, ResourceQuota, ServiceAccount};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubewright_runtime::client::{Client, Patch};
 use kubewright_runtime::object::ObjectKey;
 use serde_json::{Map, Value, json};
 
-use super::TestEnv;
+use super::{DefaultAccount, TestEnv};
 use crate::Error;
 use crate::fail::{CallSite, or_fail};
 
@@ -95,6 +96,22 @@ impl NamespaceLimits {
     }
 }
 
+/// Makes the account `default` of a namespace, unless a controller was faster.
+pub(super) async fn give_account(client: &Client, namespace: &str) -> Result<(), Error> {
+    let account = ServiceAccount {
+        metadata: ObjectMeta {
+            name: Some("default".to_owned()),
+            namespace: Some(namespace.to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..ServiceAccount::default()
+    };
+    match client.create(&account).await {
+        Err(error) if !error.is_already_exists() => Err(Error::client(error)),
+        _ => Ok(()),
+    }
+}
+
 /// A namespace that is made when this is awaited, which gives its name: see [`TestEnv::create_namespace`].
 #[must_use = "a namespace is made when this is awaited"]
 pub struct NewNamespace<'e> {
@@ -141,6 +158,9 @@ impl<'e> NewNamespace<'e> {
         let created = self.env.client.create(&object).await.map_err(Error::client)?;
         let name = created.metadata.name.unwrap_or_default();
         self.limits.limit(&self.env.client, &name).await?;
+        if self.env.settings.default_account == DefaultAccount::AtOnce {
+            give_account(&self.env.client, &name).await?;
+        }
         Ok(name)
     }
 }

@@ -1,5 +1,6 @@
 //! Test environments with a small operator in them, on every control plane there is.
 
+mod admission;
 mod audit;
 mod certificates;
 mod connect;

@@ -6,14 +6,14 @@ use kubewright_apiserver::{AdmissionPlugin, Options};
 use super::super::flags::Given;
 use super::FACTS;
 
-/// Plugins that this server has as parts that cannot be off.
-const ALWAYS_ON: [&str; 3] = [
-    "CertificateApproval",
-    "CertificateSigning",
-    "CertificateSubjectRestriction",
+/// Plugins that do nothing, in kube-apiserver as here: one that admits everything, and those whose features are off.
+const INERT: [&str; 5] = [
+    "AlwaysAdmit",
+    "ClusterTrustBundleAttest",
+    "JobValidation",
+    "PodGroupProtection",
+    "PodGroupWorkloadExists",
 ];
-/// A plugin that does nothing.
-const NOTHING: &str = "AlwaysAdmit";
 const TOLERATION_SECONDS: i64 = 300;
 
 /// The plugins of kube-apiserver, and whether they are on by default.
@@ -51,13 +51,7 @@ impl Choice {
             let is_on = self.leaves_on(name, is_default(name, default));
             if let Some(plugin) = AdmissionPlugin::ALL.into_iter().find(|plugin| plugin.name() == name) {
                 options = options.admission(plugin, is_on);
-            } else if ALWAYS_ON.contains(&name) {
-                if !is_on {
-                    problems.push(format!(
-                        "--disable-admission-plugins={name} is not possible here: it is always on"
-                    ));
-                }
-            } else if is_asked_for && name != NOTHING {
+            } else if is_asked_for && !INERT.contains(&name) {
                 problems.push(format!(
                     "--enable-admission-plugins={name} is not possible here: this server does not have it"
                 ));
@@ -141,6 +135,29 @@ pub(super) fn apply(given: &Given, options: Options, problems: &mut Vec<String>)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn problems(choice: &Choice) -> Vec<String> {
+        let mut problems = Vec::new();
+        let _ = choice.apply(Options::new(), |_, default| default, &mut problems);
+        problems
+    }
+
+    #[test]
+    fn every_plugin_of_kube_apiserver_but_the_one_that_refuses_everything_may_be_turned_on_and_off() {
+        for (name, _) in all() {
+            let names = vec![name.to_owned()];
+            let enabled = Choice {
+                enabled: names.clone(),
+                ..Choice::default()
+            };
+            let disabled = Choice {
+                disabled: names,
+                ..Choice::default()
+            };
+            assert_eq!(problems(&enabled).is_empty(), name != "AlwaysDeny", "{name}");
+            assert_eq!(problems(&disabled), [""; 0], "{name}");
+        }
+    }
 
     /// Commands that start a server rely on it: without flags, it is as its library makes it.
     #[test]
