@@ -295,7 +295,10 @@ mod tests {
             };
             drop(answers);
             let body = Full::new(Bytes::from(answer.to_string())).map_err(|never| match never {});
-            let response = Response::builder().header("content-type", "application/json");
+            let response = Response::builder()
+                .header("content-type", "application/json")
+                .header("audit-id", "of a script")
+                .header("cache-control", "no-cache, private");
             let response = response.body(body.boxed_unsync()).unwrap();
             Box::pin(std::future::ready(Ok(response)))
         }

@@ -133,7 +133,7 @@ fn fresh_projects_build_pass_their_tests_and_are_rendered() {
 }
 
 /// Gives the kind a status of its user's own, as the first thing that users do: the tests that came with it still hold, and no import
-/// is left over.
+/// is left over, to which clippy would object.
 fn with_another_status(project: &Path) {
     let edit = |path: &str, from: &str, to: &str, by: &str| {
         let path = project.join(path);
@@ -175,7 +175,10 @@ fn test(root: &Path, target: &Path) {
     }
 }
 
-/// `cargo test`, in which a warning is an error; what it said.
+/// What compiles the projects, and those alone: the compiler with clippy's lints, so that one build says what `make lint` would.
+const COMPILER: &str = "clippy-driver";
+
+/// `cargo test`, in which a warning is an error, clippy's as well; what it said.
 fn cargo_test(root: &Path, target: &Path, arguments: &[&str]) -> (String, String) {
     let output = Command::new(env!("CARGO"))
         .args(["test", "--offline"])
@@ -183,6 +186,7 @@ fn cargo_test(root: &Path, target: &Path, arguments: &[&str]) -> (String, String
         .current_dir(root)
         .env("CARGO_TARGET_DIR", target)
         .env("RUSTFLAGS", "-Dwarnings")
+        .env("RUSTC_WORKSPACE_WRAPPER", COMPILER)
         .env("KUBEWRIGHT_TEST_DEADLINE", "60")
         // Nobody debugs what is thrown away.
         .env("CARGO_INCREMENTAL", "0")
@@ -204,6 +208,7 @@ fn explore(project: &Path, target: &Path) {
         ("CARGO_NET_OFFLINE", Path::new("true")),
         // As in the build before, of which most is used again.
         ("RUSTFLAGS", Path::new("-Dwarnings")),
+        ("RUSTC_WORKSPACE_WRAPPER", Path::new(COMPILER)),
         ("CARGO_INCREMENTAL", Path::new("0")),
         ("CARGO_PROFILE_DEV_DEBUG", Path::new("false")),
     ];
@@ -233,7 +238,7 @@ fn render(project: &Path, program: &Path) {
 /// The Rust blocks of the book as one program of tests: each is a module, as a reader would paste it, with the lines that the book
 /// hides. A translation has the same blocks.
 fn code_of_the_book(chapters: &[Chapter]) -> String {
-    let mut code = "#![allow(warnings)]\n".to_owned();
+    let mut code = "#![allow(warnings, clippy::all)]\n".to_owned();
     let mut blocks = 0;
     let is_tried = |chapter: &&Chapter| !chapter.name.starts_with("ja/") && !ELSEWHERE.contains(&chapter.name.as_str());
     for chapter in chapters.iter().filter(is_tried) {

@@ -163,7 +163,8 @@ pub(crate) fn keep_membership(live: &Value, object: &mut Value) {
         metadata["labels"] = Value::Object(Map::new());
     }
     metadata["labels"][PART_OF] = set.clone();
-    for webhook in object["webhooks"].as_array_mut().into_iter().flatten() {
+    let webhooks = object.get_mut("webhooks").and_then(Value::as_array_mut);
+    for webhook in webhooks.into_iter().flatten() {
         let name = webhook["name"].as_str().unwrap_or_default().to_owned();
         if let Some(client) = webhook.get_mut("clientConfig") {
             keep_service(prepare::service(live, &name), client);

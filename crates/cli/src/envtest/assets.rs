@@ -268,6 +268,8 @@ mod tests {
         // Names like ours with what we did not make: two programs, and something of somebody's own.
         let [real, with_more] = [2, 3].map(|hash| root.path().join(ours(hash)));
         fill(&real, &program).unwrap();
+        // A file of its own: what was there is a link to the program.
+        fs::remove_file(real.join("etcd")).unwrap();
         fs::write(real.join("etcd"), "the real one").unwrap();
         fill(&with_more, &program).unwrap();
         fs::write(with_more.join("kube-controller-manager"), "").unwrap();

@@ -791,16 +791,16 @@ spec:
     let outcome = place.run(&["check", "policy.yaml"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
     let wanted = "     apps/v1, Kind=Deployment: ERROR: <input>:1:34: undefined field 'replicaz'
-       --> policy.yaml:11:71
+       --> policy.yaml:11:72
      11 |     applyConfiguration: {expression: \"Object{spec: Object.spec{replicaz: 1}}\"}
-        |                                                                       ^
+        |                                                                        ^
      (did you mean 'replicas'?)
 ";
     assert!(outcome.stdout.contains(wanted), "{}", outcome.stdout);
     assert!(
         outcome
             .stdout
-            .contains("apps/v1, Kind=Deployment: ERROR: <input>:1:66: undefined field 'replicaz'"),
+            .contains("apps/v1, Kind=Deployment: ERROR: <input>:1:65: undefined field 'replicaz'"),
         "{}",
         outcome.stdout
     );

@@ -87,7 +87,7 @@ cases:
     let (code, _, err) = run(folder.path(), &[]);
     let warning = "ValidatingAdmissionPolicy few has no ValidatingAdmissionPolicyBinding in the folder, so it is evaluated for no request";
     assert_eq!(code, Some(0));
-    assert_eq!(err, format!("warning: policy.yaml: {warning}\n"));
+    assert_eq!(err, format!("warning: ./policy.yaml: {warning}\n"));
 }
 
 #[test]

@@ -219,6 +219,7 @@ mod tests {
                 "bool" if flag.default == "true" => "false",
                 "bool" => "true",
                 "int" => "7",
+                "duration" => "7s",
                 _ => "a=b",
             };
             assert!(
