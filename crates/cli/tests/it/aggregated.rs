@@ -10,7 +10,7 @@ use kube::api::{Api, DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
 use kubewright_test_support::free_port;
 use serde_json::json;
 
-use crate::operator_project::{ClusterClient, Running, TestProject};
+use crate::operator_project::{ClusterClient, Running, TestProject, own_ports};
 use crate::support::{Server, kubewright};
 
 const API_SERVICE: &str = "v1.hire.example.com";
@@ -27,7 +27,11 @@ fn program() -> PathBuf {
 /// A project whose operator serves boats and piers itself.
 pub(crate) fn project() -> TestProject {
     let project = TestProject::new();
-    let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", program().display());
+    let own_ports = own_ports(&["extension-port="]);
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" != describe ]; then\n{own_ports}fi\nexec '{}' \"$@\"\n",
+        program().display()
+    );
     project.script("src/operator.sh", &script);
     project
 }

@@ -114,7 +114,8 @@ impl Error {
         }
     }
 
-    /// What may be said of it where contents of Secrets and tokens must not stand; `None` if that is all of it.
+    /// What may be said of it where contents of Secrets and tokens must not stand; `None` if that is all of it. A right that is missing is
+    /// named: an authorizer knows no contents.
     pub(crate) fn redacted(&self) -> Option<String> {
         match self {
             Error::Api {
@@ -122,7 +123,9 @@ impl Error {
                 what,
                 status,
                 is_confidential: true,
-            } => Some(format!("{verb} {what}: {} {} {REDACTED}", status.code, status.reason)),
+            } if crate::permission::missing(status).is_none() => {
+                Some(format!("{verb} {what}: {} {} {REDACTED}", status.code, status.reason))
+            }
             _ => None,
         }
     }

@@ -68,15 +68,11 @@ impl TracedCall {
                     recorded.answer = WriteAnswer::of(&recorded.target, self.before, body, has_room);
                 }
             }
-            Err(Error::Api {
-                status,
-                is_confidential,
-                ..
-            }) => {
+            Err(error @ Error::Api { status, .. }) => {
                 recorded.code = Some(status.code);
-                recorded.error = Some(match is_confidential {
-                    true => format!("{} {REDACTED}", status.reason),
-                    false => status.message.clone(),
+                recorded.error = Some(match error.redacted() {
+                    Some(_) => format!("{} {REDACTED}", status.reason),
+                    None => status.message.clone(),
                 });
             }
             Err(error) => recorded.error = Some(error.to_string()),

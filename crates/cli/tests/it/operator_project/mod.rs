@@ -85,7 +85,8 @@ impl TestProject {
     fn run_program(&self, name: &str, source: &str) {
         let program = kubewright_test_support::example_program(env!("CARGO_MANIFEST_DIR"), name, source);
         let script = format!(
-            "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\nexec '{}' \"$@\"\n",
+            "#!/bin/sh\nif [ \"$1\" = describe ]; then exec cat src/describe.json; fi\n{}exec '{}' \"$@\"\n",
+            own_ports(&["webhook-port="]),
             program.display()
         );
         self.script("src/operator.sh", &script);
@@ -233,6 +234,18 @@ pub(crate) struct Running {
     lines: Receiver<String>,
     /// What it said so far.
     pub(crate) said: String,
+}
+
+/// The lines of an operator's script that give it ports of its own, for probes and for these flags, unless it is told others: two operators that
+/// look for a free one at the same time may find the same.
+pub(crate) fn own_ports(flags: &[&str]) -> String {
+    let probes = "health-probe-bind-address=127.0.0.1:";
+    let lines = std::iter::once(&probes).chain(flags).map(|flag| {
+        let port = kubewright_test_support::free_port();
+        let name = flag.split('=').next().unwrap_or_default();
+        format!("case \"$*\" in *--{name}*) ;; *) set -- --{flag}{port} \"$@\" ;; esac\n")
+    });
+    lines.collect()
 }
 
 impl Running {
