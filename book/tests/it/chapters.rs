@@ -274,21 +274,6 @@ fn no_example_and_no_chapter_reads_objects_without_refusing_what_their_type_does
     assert!(read.is_empty(), "from_json instead of from_value in {read:?}");
 }
 
-/// A query that names its index is refused when it is read; one of a `DeclaredIndex` when the operator starts, if nobody declares it.
-#[test]
-fn no_example_and_no_chapter_names_an_index_that_is_only_looked_for_when_it_is_read() {
-    let repository = root().join("..");
-    let folders = ["examples", "walkthroughs", "book/src", "crates/scaffold/tests/code"];
-    let read = folders.iter().flat_map(|folder| files(&repository.join(folder)));
-    let named: Vec<PathBuf> = read
-        .filter(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(".indexed(")))
-        .collect();
-    assert!(
-        named.is_empty(),
-        "context.index(…) instead of Query::indexed in {named:?}"
-    );
-}
-
 #[test]
 fn every_matcher_is_named_with_its_arguments() {
     let source = include_str!("../../../crates/testing/src/matchers.rs");

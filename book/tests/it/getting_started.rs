@@ -65,9 +65,8 @@ fn script(walkthrough: &Walkthrough) -> String {
     for name in walkthrough.chapters {
         let chapter = chapters.iter().find(|chapter| chapter.name == *name).unwrap();
         for step in steps(chapter) {
-            match step {
-                Step::Run { command, .. } => writeln!(script, "\n{command}").unwrap(),
-                Step::Write { file, text } => write!(script, "\ncat > {file} <<'END'\n{text}END\n").unwrap(),
+            if let Some(part) = step.script() {
+                write!(script, "\n{part}").unwrap();
             }
         }
     }
@@ -91,7 +90,7 @@ fn the_scripts_do_what_the_chapters_say() {
     }
 }
 
-/// The file that a command changes after the reader wrote it is compared by the test that runs the script.
+/// The file that a command changes after the reader wrote it is compared by the test of `cli` that follows the chapters.
 #[test]
 fn what_the_tutorial_has_its_readers_write_is_the_example() {
     let changed_by_commands = "src/webhooks/v1/cron_job.rs";

@@ -65,14 +65,20 @@ const PROJECTS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The chapters whose code is not tried here. The scripts of `walkthroughs/` have that of the first three, as whole files of a
-/// project; the last one is about crates that a project with kube-rs has, and names them.
-const ELSEWHERE: [&str; 4] = [
-    "getting-started.md",
-    "cronjob.md",
-    "cronjob-versions.md",
-    "coming-from-kube-rs.md",
-];
+/// The chapters whose code is not tried here: whole files of a project, which the readers of the test `walkthroughs` write.
+const ELSEWHERE: [&str; 3] = ["getting-started.md", "cronjob.md", "cronjob-versions.md"];
+
+/// The chapter whose code is tried in a project that has more crates.
+const BESIDE_KUBE: &str = "coming-from-kube-rs.md";
+
+/// The crates that it names, as a project has them that comes from kube.
+const CRATES_OF_KUBE: &str = r#"futures-util = "0.3"
+kube = { version = "5", features = ["derive", "runtime"] }
+schemars = "1"
+serde = { version = "1", features = ["derive"] }
+serde_json = "1"
+tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+"#;
 
 /// The root of this workspace.
 fn workspace() -> PathBuf {
@@ -103,7 +109,8 @@ fn make_projects(root: &Path) {
             kubewright(&folder, words, &[]);
         }
     }
-    fs::write(root.join("reader/tests/book.rs"), code_of_the_book(&chapters())).unwrap();
+    let code = code_of_the_book(|chapter| chapter != BESIDE_KUBE && !ELSEWHERE.contains(&chapter), 40);
+    fs::write(root.join("reader/tests/book.rs"), code).unwrap();
     // Cargo reads its configuration where it is started, which is not in the projects.
     let checkout = workspace().join("crates/kubewright");
     let manifest = format!(
@@ -112,6 +119,27 @@ fn make_projects(root: &Path) {
     );
     fs::write(root.join("Cargo.toml"), manifest).unwrap();
     fs::copy(workspace().join("Cargo.lock"), root.join("Cargo.lock")).unwrap();
+}
+
+/// It is no member of the workspace of the others: with the features of kube that it alone asks for, what is built upon kube would be
+/// compiled twice for each of them.
+#[test]
+fn the_chapter_for_users_of_kube_works_in_a_project_that_has_kube() {
+    let scaffolds = workspace().join("target/scaffolds");
+    let (project, target) = (scaffolds.join("beside-kube"), scaffolds.join("target"));
+    let _ = fs::remove_dir_all(&project);
+    fs::create_dir_all(&project).unwrap();
+    kubewright(&project, "init --domain example.com --project-name lamps", &[]);
+    let manifest = fs::read_to_string(project.join("Cargo.toml")).unwrap();
+    let (before, behind) = manifest.split_once("[dependencies]\n").unwrap();
+    let manifest = format!("{before}[dependencies]\n{CRATES_OF_KUBE}{behind}");
+    fs::write(project.join("Cargo.toml"), manifest).unwrap();
+    fs::copy(workspace().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    fs::create_dir_all(project.join("tests")).unwrap();
+    let code = code_of_the_book(|chapter| chapter == BESIDE_KUBE, 2);
+    fs::write(project.join("tests/book.rs"), code).unwrap();
+    let (stdout, stderr) = cargo_test(&project, &target, &["--test", "book"]);
+    assert!(stdout.contains("test result: ok. 2 passed"), "{stdout}\n{stderr}");
 }
 
 #[test]
@@ -236,11 +264,12 @@ fn render(project: &Path, program: &Path) {
 }
 
 /// The Rust blocks of the book as one program of tests: each is a module, as a reader would paste it, with the lines that the book
-/// hides. A translation has the same blocks.
-fn code_of_the_book(chapters: &[Chapter]) -> String {
+/// hides. A translation has the same blocks. There are at least so many in the chapters that are wanted.
+fn code_of_the_book(is_wanted: impl Fn(&str) -> bool, least: usize) -> String {
     let mut code = "#![allow(warnings, clippy::all)]\n".to_owned();
     let mut blocks = 0;
-    let is_tried = |chapter: &&Chapter| !chapter.name.starts_with("ja/") && !ELSEWHERE.contains(&chapter.name.as_str());
+    let chapters = chapters();
+    let is_tried = |chapter: &&Chapter| !chapter.name.starts_with("ja/") && is_wanted(&chapter.name);
     for chapter in chapters.iter().filter(is_tried) {
         for block in chapter.blocks().filter(|block| block.language() == "rust") {
             let name = chapter.name.trim_end_matches(".md").replace('-', "_");
@@ -249,7 +278,7 @@ fn code_of_the_book(chapters: &[Chapter]) -> String {
             blocks += 1;
         }
     }
-    assert!(blocks > 40, "{blocks} blocks");
+    assert!(blocks >= least, "{blocks} blocks");
     code
 }
 

@@ -28,7 +28,7 @@ pub use kube::{CustomResource, CustomResourceExt, Resource, ResourceExt};
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
 
-pub use kubewright_runtime::cache::{DeclaredIndex, Query};
+pub use kubewright_runtime::cache::{DeclaredIndex, IndexQuery, Query};
 pub use kubewright_runtime::client::helpers::{
     ConditionUpdate, add_finalizer, find_condition, has_finalizer, ignore_already_exists, ignore_not_found,
     is_condition_true, is_controlled_by, remove_condition, remove_finalizer, retry_on_conflict, set_condition,

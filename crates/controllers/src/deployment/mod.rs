@@ -138,8 +138,8 @@ impl Reconciler for Deployments {
         let namespace = request.namespace().unwrap_or_default();
         let mut found = Vec::new();
         for owner in [deployment.metadata.uid.as_deref().unwrap_or_default(), index::ORPHAN] {
-            let query = Query::all().in_namespace(namespace).indexed(index::CONTROLLER, owner);
-            found.extend(self.client.list::<ReplicaSet>(&query).await?);
+            let query = index::by::<ReplicaSet>(&self.client, index::CONTROLLER, owner)?;
+            found.extend(self.client.list(&query.in_namespace(namespace)).await?);
         }
         let sets = claim_all(&self.client, &*deployment, &selector, found).await?;
         let busy = self.busy(&deployment, &sets).await?;
@@ -158,10 +158,9 @@ impl Deployments {
         }
         for set in sets {
             let uid = set.metadata.uid.clone().unwrap_or_default();
-            let query = Query::all()
-                .in_namespace(set.key().namespace().unwrap_or_default())
-                .indexed(index::CONTROLLER, &uid);
-            let pods = self.client.list::<Pod>(&query).await?;
+            let query = index::by::<Pod>(&self.client, index::CONTROLLER, &uid)?;
+            let query = query.in_namespace(set.key().namespace().unwrap_or_default());
+            let pods = self.client.list(&query).await?;
             if pods.iter().any(|pod| !pods::is_terminal(pod)) {
                 busy.insert(uid);
             }

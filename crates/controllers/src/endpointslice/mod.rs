@@ -22,7 +22,7 @@ use kubewright_runtime::queue::{Backoff, QueueOptions};
 
 use crate::support::creation::is_namespace_going;
 use crate::support::events::EventRecorder;
-use crate::support::{Settings, labels, pods};
+use crate::support::{Settings, index, labels, pods};
 use plan::Zones;
 
 /// The label of a node that says in which zone it is.
@@ -100,12 +100,10 @@ fn selector(labels: &BTreeMap<String, String>) -> Selector {
 
 /// A Pod wakes the Services that mean it.
 async fn pod_wakes(client: Client, pod: View<Pod>) -> Vec<Request> {
-    let client = client.without_waiting();
-    let namespace = Query::all().in_namespace(pod.key().namespace().unwrap_or_default());
+    let namespace = pod.key().namespace();
     let mut woken = Vec::new();
     for (label, value) in pod.metadata.labels.iter().flatten() {
-        let query = namespace.clone().indexed(SELECTOR, pair(label, value));
-        let services = client.list::<Service>(&query).await.unwrap_or_default();
+        let services = index::listed::<Service>(client.clone(), SELECTOR, pair(label, value), namespace).await;
         let meant = services.into_iter().filter(|service| {
             let wanted = service.spec.as_ref().and_then(|spec| spec.selector.as_ref());
             labels::is_subset(wanted, pod.metadata.labels.as_ref())
@@ -134,17 +132,22 @@ impl Reconciler for Slices {
             .as_ref()
             .and_then(|spec| spec.selector.clone())
             .unwrap_or_default();
-        let query = Query::all().in_namespace(namespace);
-        let mut meant = query.clone().matching(selector(&wanted));
-        if let Some(pair) = one_pair(&wanted) {
-            meant = meant.indexed(LABEL, pair);
-        }
-        let pods = self.client.list::<Pod>(&meant).await?;
+        let pods = match one_pair(&wanted) {
+            Some(pair) => {
+                let meant = index::by::<Pod>(&self.client, LABEL, pair)?;
+                let meant = meant.in_namespace(namespace).matching(selector(&wanted));
+                self.client.list(&meant).await?
+            }
+            None => {
+                let meant = Query::all().in_namespace(namespace).matching(selector(&wanted));
+                self.client.list::<Pod>(&meant).await?
+            }
+        };
         let own = Selector::everything()
             .equals(plan::SERVICE_LABEL, request.name())
             .equals(plan::MANAGED_BY, plan::MANAGER);
-        let query = query.matching(own).indexed(SERVICE, request.name());
-        let present = self.client.list::<EndpointSlice>(&query).await?;
+        let query = index::by::<EndpointSlice>(&self.client, SERVICE, request.name())?;
+        let present = self.client.list(&query.in_namespace(namespace).matching(own)).await?;
         let pods: Vec<&Pod> = pods.iter().map(|pod| &**pod).collect();
         let present: Vec<&EndpointSlice> = present.iter().map(|slice| &**slice).collect();
         let zones = self.zones(&pods).await?;

@@ -103,10 +103,9 @@ impl Reconciler for Jobs {
         };
         let mut found = Vec::new();
         for owner in [uid.as_str(), index::ORPHAN] {
-            let query = Query::all()
-                .in_namespace(request.namespace().unwrap_or_default())
-                .indexed(index::CONTROLLER, owner);
-            found.extend(self.client.list::<Pod>(&query).await?);
+            let query = index::by::<Pod>(&self.client, index::CONTROLLER, owner)?;
+            let query = query.in_namespace(request.namespace().unwrap_or_default());
+            found.extend(self.client.list(&query).await?);
         }
         let pods = claim_all(&self.client, &*job, &selector, found).await?;
         let backoff = self.backoffs.lock().get(&uid).copied().unwrap_or_default();

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ContainerStatus, Node, Pod, PodStatus};
 use kubewright_apimachinery::go::quote;
-use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::client::{Client, DeleteOptions, Error, Patch};
 use kubewright_runtime::clock::Clock;
@@ -108,8 +107,7 @@ async fn make_nodes(client: Client, count: usize) {
 
 /// A node that fails or comes back wakes its Pods.
 async fn node_wakes(client: Client, node: View<Node>) -> Vec<Request> {
-    let query = Query::all().indexed(index::NODE, node.key().name());
-    let pods = client.without_waiting().list::<Pod>(&query).await.unwrap_or_default();
+    let pods = index::listed::<Pod>(client, index::NODE, node.key().name(), None).await;
     pods.into_iter().map(|pod| pod.key().clone().into()).collect()
 }
 
@@ -278,13 +276,13 @@ impl Pods {
         let own = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
         own.unwrap_or_else(|| {
             self.addresses.next(|candidate| {
-                let query = Query::all().indexed(index::POD_IP, candidate);
-                let store = self
-                    .client
-                    .cache()
-                    .informer(&Kind::of::<Pod>())
-                    .map(|informer| informer.store().list(&query));
-                matches!(store, Some(Ok(found)) if !found.is_empty())
+                let pods = self.client.cache().informer(&Kind::of::<Pod>());
+                let found = pods.map(|pods| {
+                    let pods = pods.lister::<Pod>();
+                    let query = pods.index(index::POD_IP).map(|index| index.query(candidate));
+                    query.is_ok_and(|query| pods.list(&query).is_ok_and(|found| !found.is_empty()))
+                });
+                found.unwrap_or_default()
             })
         })
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, PodCondition, Taint, Toleration};
-use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::client::{Client, DeleteOptions};
 use kubewright_runtime::clock::Clock;
@@ -25,8 +24,7 @@ pub(super) fn controller(settings: &Settings) -> Controller {
         .named("taint-eviction-controller")
         .of_when(Predicate::object::<Pod>(|pod| !pods::node_of(pod).is_empty()))
         .watches_with::<Node, _>(|client: Client, node: View<Node>| async move {
-            let query = Query::all().indexed(index::NODE, node.key().name());
-            let pods = client.without_waiting().list::<Pod>(&query).await.unwrap_or_default();
+            let pods = index::listed::<Pod>(client, index::NODE, node.key().name(), None).await;
             pods.into_iter().map(|pod| pod.key().clone().into()).collect()
         })
         .max_concurrent_reconciles(8)

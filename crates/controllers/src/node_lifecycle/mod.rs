@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, NodeStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::{Client, Patch};
 use kubewright_runtime::clock::Clock;
 use kubewright_runtime::controller::{Action, Controller, Reconciler, Request, Result};
@@ -155,8 +154,8 @@ impl Nodes {
 
     /// Marks the Pods of a lost node as not ready.
     async fn mark_pods(&self, node: &str) -> Result<()> {
-        let query = Query::all().indexed(index::NODE, node);
-        for pod in self.client.list::<Pod>(&query).await? {
+        let query = index::by::<Pod>(&self.client, index::NODE, node)?;
+        for pod in self.client.list(&query).await? {
             if !pods::is_ready(&pod) {
                 continue;
             }

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kubewright_runtime::cache::Query;
 use kubewright_runtime::client::helpers::ignore_not_found;
 use kubewright_runtime::client::{Client, DeleteOptions, Patch};
 use kubewright_runtime::clock::Clock;
@@ -162,16 +161,16 @@ impl Collector {
             }
         }
         *self.counted.lock() = Some(Instant::now());
-        let ended = Query::all().indexed(index::ENDED, index::ENDED);
-        for pod in plan::too_many(self.client.list::<Pod>(&ended).await?, self.most_ended) {
+        let ended = index::by::<Pod>(&self.client, index::ENDED, index::ENDED)?;
+        for pod in plan::too_many(self.client.list(&ended).await?, self.most_ended) {
             self.remove(&pod, DeletionReason::Abandoned).await?;
         }
         Ok(Action::done())
     }
 
     async fn pods_of(&self, node: &str) -> Result<Vec<View<Pod>>> {
-        let query = Query::all().indexed(index::NODE, node);
-        Ok(self.client.list::<Pod>(&query).await?)
+        let query = index::by::<Pod>(&self.client, index::NODE, node)?;
+        Ok(self.client.list(&query).await?)
     }
 
     /// Writes down what became of a Pod, and deletes it without asking anybody.

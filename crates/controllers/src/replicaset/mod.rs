@@ -75,8 +75,8 @@ impl Reconciler for ReplicaSets {
         let namespace = request.namespace().unwrap_or_default();
         let mut found = Vec::new();
         for owner in [set.metadata.uid.as_deref().unwrap_or_default(), index::ORPHAN] {
-            let query = Query::all().in_namespace(namespace).indexed(index::CONTROLLER, owner);
-            found.extend(self.client.list::<Pod>(&query).await?);
+            let query = index::by::<Pod>(&self.client, index::CONTROLLER, owner)?;
+            found.extend(self.client.list(&query.in_namespace(namespace)).await?);
         }
         let terminating = found
             .iter()
@@ -173,16 +173,14 @@ impl ReplicaSets {
         let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
         let mut sets = vec![set.clone()];
         if let Some(owner) = controller_of(&**set) {
-            let query = Query::all()
-                .in_namespace(namespace)
-                .indexed(index::CONTROLLER, &owner.uid);
-            sets = self.client.list::<ReplicaSet>(&query).await?;
+            let query = index::by::<ReplicaSet>(&self.client, index::CONTROLLER, &owner.uid)?;
+            sets = self.client.list(&query.in_namespace(namespace)).await?;
         }
         let mut related = Vec::new();
         for sibling in sets {
             let uid = sibling.metadata.uid.as_deref().unwrap_or_default();
-            let query = Query::all().in_namespace(namespace).indexed(index::CONTROLLER, uid);
-            related.extend(self.client.list::<Pod>(&query).await?.into_iter().map(RankedPod));
+            let query = index::by::<Pod>(&self.client, index::CONTROLLER, uid)?.in_namespace(namespace);
+            related.extend(self.client.list(&query).await?.into_iter().map(RankedPod));
         }
         Ok(related)
     }

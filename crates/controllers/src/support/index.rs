@@ -3,7 +3,10 @@
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
+use kubewright_runtime::cache::IndexQuery;
+use kubewright_runtime::client::{Client, Error};
 use kubewright_runtime::controller::Predicate;
+use kubewright_runtime::object::{Object, View};
 
 use super::pods;
 
@@ -18,6 +21,27 @@ pub(crate) const NODE: &str = "node";
 pub(crate) const ENDED: &str = "ended";
 /// Pods by their address.
 pub(crate) const POD_IP: &str = "pod-ip";
+
+/// What an index finds under a value. Every controller that reads by an index declares it, so that no run of theirs has the error.
+#[track_caller]
+pub(crate) fn by<K: Object>(client: &Client, name: &str, value: impl Into<String>) -> Result<IndexQuery<K>, Error> {
+    Ok(client.cache().index(name)?.query(value))
+}
+
+/// What an index finds in the cache now, in one namespace or in all: for what wakes a controller, which waits for no write.
+pub(crate) async fn listed<K: Object>(
+    client: Client,
+    name: &str,
+    value: impl Into<String>,
+    namespace: Option<&str>,
+) -> Vec<View<K>> {
+    let client = client.without_waiting();
+    let Ok(query) = by::<K>(&client, name, value) else {
+        return Vec::new();
+    };
+    let query = namespace.into_iter().fold(query, IndexQuery::in_namespace);
+    client.list(&query).await.unwrap_or_default()
+}
 
 /// The value of [`CONTROLLER`].
 pub(crate) fn controller<K: Resource>(object: &K) -> Vec<String> {

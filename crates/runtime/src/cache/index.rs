@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Bound;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
+use kube::core::PartialObjectMeta;
 use serde::de::DeserializeOwned;
 
-use super::state::Query;
-use crate::object::{ObjectKey, Record};
+use super::state::{IndexLookup, Query};
+use crate::object::{ObjectKey, Record, Selector};
 
 type Function = dyn Fn(&Arc<Record>) -> Vec<String> + Send + Sync;
 
@@ -79,7 +80,8 @@ impl fmt::Debug for Index {
     }
 }
 
-/// An index that is declared, to make queries by it. [`Context::index`](crate::controller::Context::index) gives it to a reconciler.
+/// An index that is declared, to make queries by it. [`Context::index`](crate::controller::Context::index) gives it to a reconciler, and
+/// [`Cache::index`](crate::informer::Cache::index) to who reads without one.
 pub struct DeclaredIndex<K> {
     name: Arc<str>,
     kind: PhantomData<fn() -> K>,
@@ -94,10 +96,21 @@ impl<K> DeclaredIndex<K> {
     }
 
     /// The objects that the index finds under a value, of all namespaces unless the query is narrowed with
-    /// [`Query::in_namespace`].
+    /// [`IndexQuery::in_namespace`].
     #[track_caller]
-    pub fn query(&self, value: impl Into<String>) -> Query {
-        Query::all().indexed(&*self.name, value)
+    pub fn query(&self, value: impl Into<String>) -> IndexQuery<K> {
+        let lookup = IndexLookup {
+            name: Arc::clone(&self.name),
+            value: value.into(),
+            asked_at: Location::caller(),
+        };
+        IndexQuery {
+            query: Query {
+                index: Some(lookup),
+                ..Query::all()
+            },
+            kind: PhantomData,
+        }
     }
 }
 
@@ -110,6 +123,98 @@ impl<K> Clone for DeclaredIndex<K> {
 impl<K> fmt::Debug for DeclaredIndex<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("DeclaredIndex").field(&self.name).finish()
+    }
+}
+
+/// Which objects of type `K` a reader wants, by an index of that kind. There is no other way to name an index, and
+/// [`DeclaredIndex::query`] is the only one to make this: an index that nobody declares is found when it is asked for, not when it is read
+/// by, and one of another kind does not compile:
+///
+/// ```compile_fail,E0277
+/// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+/// use kubewright_runtime::cache::DeclaredIndex;
+/// use kubewright_runtime::client::{Client, Error};
+///
+/// async fn users(client: &Client, pods_that_use: &DeclaredIndex<Pod>) -> Result<usize, Error> {
+///     Ok(client.list::<ConfigMap>(&pods_that_use.query("settings")).await?.len())
+/// }
+/// ```
+///
+/// The objects that are listed need not be named, since they follow from the index:
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::Pod;
+/// # use kubewright_runtime::cache::DeclaredIndex;
+/// # use kubewright_runtime::client::{Client, Error};
+/// async fn users(client: &Client, pods_that_use: &DeclaredIndex<Pod>) -> Result<usize, Error> {
+///     Ok(client.list(&pods_that_use.query("settings").in_namespace("shop")).await?.len())
+/// }
+/// # let _ = users;
+/// ```
+pub struct IndexQuery<K> {
+    query: Query,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> IndexQuery<K> {
+    /// Only those of a namespace.
+    pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
+        IndexQuery {
+            query: self.query.in_namespace(namespace),
+            ..self
+        }
+    }
+
+    /// Only those whose labels match.
+    pub fn matching(self, selector: Selector) -> Self {
+        IndexQuery {
+            query: self.query.matching(selector),
+            ..self
+        }
+    }
+}
+
+impl<K> Clone for IndexQuery<K> {
+    fn clone(&self) -> Self {
+        IndexQuery {
+            query: self.query.clone(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K> fmt::Debug for IndexQuery<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("IndexQuery").field(&self.query).finish()
+    }
+}
+
+/// What objects of type `K` are listed by: a [`Query`], or an [`IndexQuery`] of an index of their kind.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not ask for objects of type `{K}`",
+    note = "an index finds objects of the kind that it was declared for; a `Query` asks for objects of any kind"
+)]
+pub trait QueryOf<K> {
+    /// As the stores read it.
+    #[doc(hidden)]
+    fn query(&self) -> &Query;
+}
+
+impl<K> QueryOf<K> for Query {
+    fn query(&self) -> &Query {
+        self
+    }
+}
+
+impl<K> QueryOf<K> for IndexQuery<K> {
+    fn query(&self) -> &Query {
+        &self.query
+    }
+}
+
+impl<K> QueryOf<PartialObjectMeta<K>> for IndexQuery<K> {
+    fn query(&self) -> &Query {
+        &self.query
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::state::Query;
+use super::index::{DeclaredIndex, QueryOf};
 use super::store::{Store, UnknownIndex};
 use crate::object::{DecodeError, ObjectKey, View};
 
@@ -63,9 +65,17 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Lister<K> {
         Ok(record.map(|record| self.store.view(&record)).transpose()?)
     }
 
+    /// An index that the store was made with, to read by it.
+    #[track_caller]
+    pub fn index(&self, name: impl Into<Arc<str>>) -> Result<DeclaredIndex<K>, UnknownIndex> {
+        let name = name.into();
+        self.store.check_index(&name, Location::caller())?;
+        Ok(DeclaredIndex::new(name))
+    }
+
     /// The objects a query asks for.
-    pub fn list(&self, query: &Query) -> Result<Vec<View<K>>, ReadError> {
-        let records = self.store.list(query)?;
+    pub fn list(&self, query: &impl QueryOf<K>) -> Result<Vec<View<K>>, ReadError> {
+        let records = self.store.list(query.query())?;
         Ok(self.store.views(&records)?)
     }
 }

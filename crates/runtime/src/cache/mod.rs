@@ -17,7 +17,7 @@ pub(crate) use barrier::Barrier;
 pub use barrier::BarrierTimeout;
 pub use delivery::Registration;
 pub use event::{Event, EventHandler};
-pub use index::{DeclaredIndex, Index, Indexes};
+pub use index::{DeclaredIndex, Index, IndexQuery, Indexes, QueryOf};
 pub use lister::{Lister, ReadError};
 pub use state::Query;
 pub use store::{Store, UnknownIndex, Writer};

@@ -13,7 +13,8 @@ use super::event::Event;
 use super::index::{Tables, Values};
 use crate::object::{ObjectKey, Record, Selector};
 
-/// Which objects a reader wants.
+/// Which objects a reader wants: of a namespace, by their labels. By an index they are asked for with an
+/// [`IndexQuery`](super::IndexQuery).
 ///
 /// ```
 /// use kubewright_runtime::cache::Query;
@@ -21,8 +22,7 @@ use crate::object::{ObjectKey, Record, Selector};
 ///
 /// let query = Query::all()
 ///     .in_namespace("shop")
-///     .matching(Selector::everything().equals("app", "web"))
-///     .indexed("spec.nodeName", "node-1");
+///     .matching(Selector::everything().equals("app", "web"));
 /// # let _ = query;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Query {
 /// What a query wants of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IndexLookup {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     pub(crate) value: String,
     /// Where the query was made, for the error that there is no such index.
     pub(crate) asked_at: &'static Location<'static>,
@@ -56,22 +56,6 @@ impl Query {
     /// Only those whose labels match.
     pub fn matching(mut self, selector: Selector) -> Self {
         self.selector = selector;
-        self
-    }
-
-    /// Only those that an index finds under a value. The index is declared with the controller that reads by it, with
-    /// [`Controller::index`](crate::controller::Controller::index); a query that names any other is refused when it is read.
-    ///
-    /// A reconciler has a [`DeclaredIndex`](super::DeclaredIndex) of [`Context::index`](crate::controller::Context::index) instead and
-    /// makes its queries with [`DeclaredIndex::query`](super::DeclaredIndex::query): an index that nobody declares is then an error when
-    /// the operator starts. This is for those who read without a reconciler, such as tests and webhooks.
-    #[track_caller]
-    pub fn indexed(mut self, index: impl Into<String>, value: impl Into<String>) -> Self {
-        self.index = Some(IndexLookup {
-            name: index.into(),
-            value: value.into(),
-            asked_at: Location::caller(),
-        });
         self
     }
 }

@@ -40,7 +40,7 @@ impl UnknownIndex {
     pub(crate) fn on_server(kind: &Kind, lookup: &IndexLookup) -> Self {
         UnknownIndex {
             kind: format!("{kind} on the server"),
-            index: lookup.name.clone(),
+            index: lookup.name.to_string(),
             asked_at: lookup.asked_at,
         }
     }

@@ -342,16 +342,18 @@ fn an_index_function_runs_once_per_change_and_finds_what_it_said() {
     writer.changed(labelled("n/a", "1", 1, &json!({ "app": "web" })));
     writer.changed(labelled("m/b", "2", 2, &json!({ "app": "web" })));
     writer.changed(labelled("n/a", "1", 3, &json!({ "app": "api" })));
+    let lister = Lister::<ConfigMap>::new(store);
+    let by_app = lister.index("app").unwrap();
     let find = |value: &str, namespace: Option<&str>| {
-        let query = Query::all().indexed("app", value);
+        let query = by_app.query(value);
         let query = match namespace {
             Some(namespace) => query.in_namespace(namespace),
             None => query,
         };
-        let records = store.list(&query).unwrap();
-        records
+        let objects = lister.list(&query).unwrap();
+        objects
             .iter()
-            .map(|record| record.key().to_string())
+            .map(|object| object.key().to_string())
             .collect::<Vec<_>>()
     };
     assert_eq!(find("web", None), ["m/b"]);
@@ -360,8 +362,8 @@ fn an_index_function_runs_once_per_change_and_finds_what_it_said() {
     writer.deleted(object("m/b", "2", 4));
     assert_eq!(find("web", None), [] as [&str; 0]);
     assert_eq!(runs.load(Ordering::Relaxed), 3);
-    let (query, line) = (Query::all().indexed("colour", "red"), line!());
-    let error = store.list(&query).unwrap_err().to_string();
+    let (unknown, line) = (lister.index("colour"), line!());
+    let error = unknown.unwrap_err().to_string();
     let wanted = format!(
         "the cache of ConfigMap has no index \"colour\", by which {}:{line}:",
         file!()

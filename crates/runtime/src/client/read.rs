@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::request::{Call, METADATA, METADATA_LIST};
 use super::{Client, Error, Objects};
-use crate::cache::{BarrierTimeout, Query, Store, UnknownIndex};
+use crate::cache::{BarrierTimeout, Query, QueryOf, Store, UnknownIndex};
 use crate::object::{Kind, ObjectKey, Page, Record, View};
 use crate::trace::{Found, REDACTED, RawEvent, RawRead, RawTarget, is_confidential};
 
@@ -45,7 +45,8 @@ impl<K: DeserializeOwned + Send + Sync + 'static> Objects<K> {
     }
 
     /// The objects a query asks for. A live list reads all pages, and its objects have no managedFields.
-    pub async fn list(&self, query: &Query) -> Result<Vec<View<K>>, Error> {
+    pub async fn list(&self, query: &impl QueryOf<K>) -> Result<Vec<View<K>>, Error> {
+        let query = query.query();
         if self.is_live() {
             let records = self.list_live(query).await?;
             return records.iter().map(|record| Ok(record.view()?)).collect();

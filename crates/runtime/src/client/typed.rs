@@ -1,7 +1,7 @@
 //! The verbs on the client itself, for Rust types.
 
 use super::{Applied, Client, DeleteOptions, Error, Patch};
-use crate::cache::Query;
+use crate::cache::{Query, QueryOf};
 use crate::object::{Object, ObjectKey, View};
 
 impl Client {
@@ -18,9 +18,10 @@ impl Client {
         self.of::<K>().get_opt(key).await
     }
 
-    /// Lists the objects that match a query, from the cache: by index where the query names one, else by a walk over the
-    /// namespace. Waits for this client's own writes in that namespace.
-    pub async fn list<K: Object>(&self, query: &Query) -> Result<Vec<View<K>>, Error> {
+    /// Lists the objects that match a query, from the cache: by an index where the query is one of it
+    /// ([`DeclaredIndex::query`](crate::cache::DeclaredIndex::query)), else by a walk over the namespace. Waits for this client's own
+    /// writes in that namespace.
+    pub async fn list<K: Object>(&self, query: &impl QueryOf<K>) -> Result<Vec<View<K>>, Error> {
         self.of::<K>().list(query).await
     }
 
@@ -56,7 +57,7 @@ impl Client {
         self.of::<K>().delete_with(key, options).await
     }
 
-    /// Deletes all objects that match a query, in one request per namespace. A query by index cannot be sent and is an error.
+    /// Deletes all objects that match a query, in one request per namespace.
     pub async fn delete_all_of<K: Object>(&self, query: &Query) -> Result<(), Error> {
         self.of::<K>().delete_all_of(query, &DeleteOptions::default()).await
     }

@@ -15,7 +15,7 @@ use crate::cache::{DeclaredIndex, UnknownIndex};
 use crate::client::Client;
 use crate::events::EventRecorder;
 use crate::metrics::Registry;
-use crate::object::{Kind, Object, ObjectKey};
+use crate::object::{Object, ObjectKey};
 
 /// The object to reconcile. It says who, never what happened: read the state and act on that.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -124,15 +124,8 @@ impl Context {
     /// the operator ends when it makes the reconciler, with an error that names this call.
     #[track_caller]
     pub fn index<K: Object>(&self, name: impl Into<Arc<str>>) -> DeclaredIndex<K> {
-        let (kind, name, asked_at) = (Kind::of::<K>(), name.into(), Location::caller());
-        let checked = match self.client.cache().informer(&kind) {
-            Some(informer) => informer.store().check_index(&name, asked_at),
-            None => Err(UnknownIndex {
-                kind: kind.to_string(),
-                index: name.to_string(),
-                asked_at,
-            }),
-        };
+        let name = name.into();
+        let checked = self.client.cache().check_index::<K>(&name, Location::caller());
         self.missing.lock().extend(checked.err());
         DeclaredIndex::new(name)
     }

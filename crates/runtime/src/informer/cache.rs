@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use tokio::task::JoinSet;
 use super::declarations::{Declaration, DeclarationError, Declarations, InformerOptions};
 use super::fields;
 use super::first_need::{FirstNeed, NoObjects};
-use crate::cache::{EventHandler, Lister, Registration, Store};
-use crate::object::{Kind, Record};
+use crate::cache::{DeclaredIndex, EventHandler, Lister, Registration, Store, UnknownIndex};
+use crate::object::{Kind, Object, Record};
 use crate::random::Random;
 use crate::reflector::{Health, Reflector, Target, Trouble};
 
@@ -272,6 +273,33 @@ impl Cache {
     /// The informer of a kind, if it was declared.
     pub fn informer(&self, kind: &Kind) -> Option<&Informer> {
         self.informers.get(kind)
+    }
+
+    /// An index of a kind, for who reads by it without a reconciler, as a webhook may. It is declared with
+    /// [`Operator::index`](crate::operator::Operator::index); the error names the code that asks for one that nobody declares. A
+    /// reconciler asks its [`Context`](crate::controller::Context::index).
+    #[track_caller]
+    pub fn index<K: Object>(&self, name: impl Into<Arc<str>>) -> Result<DeclaredIndex<K>, UnknownIndex> {
+        let name = name.into();
+        self.check_index::<K>(&name, Location::caller())?;
+        Ok(DeclaredIndex::new(name))
+    }
+
+    /// Fails unless the kind has an index of that name. `asked_at` is the code that wants to read by it.
+    pub(crate) fn check_index<K: Object>(
+        &self,
+        name: &str,
+        asked_at: &'static Location<'static>,
+    ) -> Result<(), UnknownIndex> {
+        let kind = Kind::of::<K>();
+        match self.informer(&kind) {
+            Some(informer) => informer.store.check_index(name, asked_at),
+            None => Err(UnknownIndex {
+                kind: kind.to_string(),
+                index: name.to_owned(),
+                asked_at,
+            }),
+        }
     }
 
     /// All informers.

@@ -8,7 +8,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::{Api, Client};
 use kubewright_apiserver::{ApiServer, Options};
-use kubewright_runtime::cache::{Index, Lister, Query};
+use kubewright_runtime::cache::{Index, Lister, Query, QueryOf};
 use kubewright_runtime::informer::{Cache, CacheTasks, Declarations, FirstNeed, InformerOptions, NoObjects};
 use kubewright_runtime::object::{Kind, ObjectKey, Selector};
 use kubewright_runtime::random::Random;
@@ -55,7 +55,7 @@ async fn settle() {
     tokio::time::sleep(Duration::from_millis(10)).await;
 }
 
-fn keys(lister: &Lister<ConfigMap>, query: &Query) -> Vec<String> {
+fn keys(lister: &Lister<ConfigMap>, query: &impl QueryOf<ConfigMap>) -> Vec<String> {
     lister
         .list(query)
         .unwrap()
@@ -171,12 +171,17 @@ async fn an_index_finds_what_the_watch_brought() {
     env.cache.synced().await;
     env.create("default", "a", json!({})).await;
     settle().await;
+    let by_key = env.cache.index::<ConfigMap>("data.key").unwrap();
     let lister = env.config_maps();
-    assert_eq!(keys(&lister, &Query::all().indexed("data.key", "value")), ["default/a"]);
-    assert_eq!(
-        keys(&lister, &Query::all().indexed("data.key", "other")),
-        [] as [&str; 0]
+    assert_eq!(keys(&lister, &by_key.query("value")), ["default/a"]);
+    assert_eq!(keys(&lister, &by_key.query("other")), [] as [&str; 0]);
+    let (undeclared, line) = (env.cache.index::<Secret>("data.key"), line!());
+    let error = undeclared.unwrap_err().to_string();
+    let place = format!(
+        "the cache of Secret has no index \"data.key\", by which {}:{line}:",
+        file!()
     );
+    assert!(error.starts_with(&place), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -333,8 +333,9 @@ async fn a_foo_creates_its_deployment_and_follows_its_status() {
     assert_eq!(*running.health.borrow(), Health::Watching);
 
     // The indexer finds Foos by what they ask for.
-    let query = Query::all().indexed(BY_DEPLOYMENT, "example-foo");
-    assert_eq!(running.controller.foos.list(&query).unwrap().len(), 1);
+    let foos = &running.controller.foos;
+    let by_deployment = foos.index(BY_DEPLOYMENT).unwrap();
+    assert_eq!(foos.list(&by_deployment.query("example-foo")).unwrap().len(), 1);
     running.stop().await;
 }
 
