@@ -8,11 +8,12 @@ use regex::Regex;
 use serde_json::Value;
 use tokio::sync::{RwLock, oneshot};
 
+use super::decoded::Decoded;
 use crate::case::{CaseFile, Variant};
 use crate::diff::{Difference, differences};
 use crate::embedded::Embedded;
 use crate::normalise::transcript_of;
-use crate::run::{PlayedCase, play};
+use crate::run::{NAMESPACES, PlayedCase, play};
 use crate::seconds;
 use crate::target::Target;
 
@@ -53,6 +54,7 @@ pub enum Verdict {
 impl Pair {
     /// The real server and a thread that starts an embedded one for each case, on a clock of its own that waits for nothing.
     pub fn new(real: Arc<dyn Target>) -> std::io::Result<Self> {
+        let real: Arc<dyn Target> = Arc::new(Decoded(real));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .start_paused(true)
@@ -62,8 +64,8 @@ impl Pair {
             for (file, answer) in asked {
                 let played = runtime.block_on(async {
                     // In a task of its own, a panic of the server fails this case and not the whole run.
-                    tokio::spawn(async move { play(&*Embedded::start(), &file, &Variant::default(), "fuzz").await })
-                        .await
+                    let server = Decoded(Embedded::start());
+                    tokio::spawn(async move { play(&server, &file, &Variant::default(), "fuzz").await }).await
                 });
                 drop(answer.send(played.unwrap_or_else(|error| PlayedCase {
                     steps: Vec::new(),
@@ -198,20 +200,36 @@ fn frames(body: &Value) -> Option<Value> {
     frames.ok().map(Value::Array)
 }
 
-/// The same run with the frames of watches as a replay has them, so that versions of bookmarks and the order of managers are told as there.
-fn with_frames(played: &PlayedCase) -> PlayedCase {
+/// Leaves out of a list or a Table what is in the namespaces that other cases have on the real server at the same time, and these themselves.
+fn leave_out_other_namespaces(body: &mut Value, own: &str) {
+    let is_others = |item: &Value| {
+        let metadata = &item.get("object").unwrap_or(item)["metadata"];
+        let place = metadata.get("namespace").unwrap_or(&metadata["name"]).as_str();
+        place.is_some_and(|place| place.starts_with(NAMESPACES) && place != own)
+    };
+    for members in ["items", "rows"] {
+        if let Some(items) = body.get_mut(members).and_then(Value::as_array_mut) {
+            items.retain(|item| !is_others(item));
+        }
+    }
+}
+
+/// The same run without what other cases wrote, and with the frames of watches as a replay has them, so that versions of bookmarks and the order
+/// of managers are told as there.
+fn alone(played: &PlayedCase) -> PlayedCase {
     let mut played = played.clone();
     for step in &mut played.steps {
         if let Some(frames) = frames(&step["body"]) {
             step["body"] = frames;
         }
+        leave_out_other_namespaces(&mut step["body"], &played.namespace);
     }
     played
 }
 
 /// Compares two runs of a case up to the first step that differs, since what follows is a consequence of it.
 fn compared(file: &CaseFile, theirs: &PlayedCase, ours: &PlayedCase) -> Verdict {
-    let (theirs, ours) = (&with_frames(theirs), &with_frames(ours));
+    let (theirs, ours) = (&alone(theirs), &alone(ours));
     // The embedded server's clock stands still. Where a second ended on the real one, the order of managers says when it did.
     let timed = !seconds::crossed(file, &theirs.steps) && !seconds::crossed(file, &ours.steps);
     let told = |played: &PlayedCase| {
@@ -410,6 +428,12 @@ mod tests {
         let errors = |lines: &str| json!({"message": format!("failed to create typed patch object: errors:\n{lines}")});
         assert_eq!(told(&[errors("a\nb")], &[errors("b\na")]), Verdict::Equal(1));
         assert_ne!(told(&[errors("a\nb")], &[errors("a\nc")]), Verdict::Equal(1));
+        let object = |namespace: &str| json!({"metadata": {"name": "a", "namespace": namespace}});
+        let list = |namespaces: &[&str]| json!({"items": namespaces.iter().copied().map(object).collect::<Vec<_>>()});
+        assert_eq!(told(&[list(&["case-other", "default"])], &[list(&["default"])]), Verdict::Equal(1));
+        assert_ne!(told(&[list(&["default"])], &[list(&[])]), Verdict::Equal(1));
+        let rows = json!({"rows": [{"object": {"metadata": {"name": "case-other"}}}]});
+        assert_eq!(told(&[rows], &[json!({"rows": []})]), Verdict::Equal(1));
     }
 
     #[test]
