@@ -207,12 +207,14 @@ fn frames(body: &Value) -> Option<Value> {
     frames.ok().map(Value::Array)
 }
 
-/// Leaves out of a list or a Table what is in the namespaces that other cases have on the real server at the same time, and these themselves.
+/// Leaves out of a list or a Table what is in the namespaces that other cases have on the real server at the same time, these themselves, and
+/// what a server tells of itself in `kube-system`: its authorities, and since when it runs.
 fn leave_out_other_namespaces(body: &mut Value, own: &str) {
     let is_others = |item: &Value| {
         let metadata = &item.get("object").unwrap_or(item)["metadata"];
-        let place = metadata.get("namespace").unwrap_or(&metadata["name"]).as_str();
-        place.is_some_and(|place| place.starts_with(NAMESPACES) && place != own)
+        let (name, namespace) = (metadata["name"].as_str(), metadata["namespace"].as_str());
+        let is_case = |place: &str| place.starts_with(NAMESPACES) && place != own;
+        namespace == Some("kube-system") || namespace.or(name).is_some_and(is_case)
     };
     for members in ["items", "rows"] {
         if let Some(items) = body.get_mut(members).and_then(Value::as_array_mut) {
@@ -437,7 +439,8 @@ mod tests {
         assert_ne!(told(&[errors("a\nb")], &[errors("a\nc")]), Verdict::Equal(1));
         let object = |namespace: &str| json!({"metadata": {"name": "a", "namespace": namespace}});
         let list = |namespaces: &[&str]| json!({"items": namespaces.iter().copied().map(object).collect::<Vec<_>>()});
-        assert_eq!(told(&[list(&["case-other", "default"])], &[list(&["default"])]), Verdict::Equal(1));
+        let others = list(&["case-other", "default", "kube-system"]);
+        assert_eq!(told(&[others], &[list(&["default"])]), Verdict::Equal(1));
         assert_ne!(told(&[list(&["default"])], &[list(&[])]), Verdict::Equal(1));
         let rows = json!({"rows": [{"object": {"metadata": {"name": "case-other"}}}]});
         assert_eq!(told(&[rows], &[json!({"rows": []})]), Verdict::Equal(1));
