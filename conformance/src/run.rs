@@ -56,6 +56,9 @@ pub struct PlayedCase {
     pub places: Vec<(String, String)>,
 }
 
+/// How the names of namespaces of cases begin.
+pub const NAMESPACES: &str = "case-";
+
 /// Plays one variant of a file. `run` is different for every run of the corpus on a server.
 pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: &str) -> PlayedCase {
     let suffix = suffix(&format!("{run}/{}", file.case_id(variant)));
@@ -68,7 +71,7 @@ pub async fn play(target: &dyn Target, file: &CaseFile, variant: &Variant, run: 
         watches: BTreeMap::new(),
         pods: BTreeMap::new(),
         ports: Arc::new(Extensions::of_pods()),
-        namespace: format!("case-{suffix}"),
+        namespace: format!("{NAMESPACES}{suffix}"),
         unique: format!("unique-{suffix}"),
     };
     let unique = player.unique.clone();

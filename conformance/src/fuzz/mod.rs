@@ -9,6 +9,7 @@ pub mod built_ins;
 pub mod campaign;
 pub mod classes;
 pub mod corpora;
+mod decoded;
 pub mod generated;
 pub mod mutate;
 pub mod pair;

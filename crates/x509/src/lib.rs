@@ -18,6 +18,7 @@
 
 mod certificate;
 mod der;
+mod ecdsa_signature;
 mod extension;
 mod key;
 pub mod pem;
@@ -28,6 +29,7 @@ mod template;
 pub use certificate::{
     Attribute, COMMON_NAME, Certificate, ORGANIZATION, Validity, malformation, request_subject, subject,
 };
+pub use ecdsa_signature::ecdsa_signature;
 pub use extension::{Extension, extensions};
 pub use key::{Curve, PrivateKey, PublicKey};
 pub use request::{AlternativeNames, CertificateRequest};

@@ -235,6 +235,11 @@ impl Version {
         Ok(value)
     }
 
+    /// An object that apply has merged and that is valid, as storage gives it back.
+    pub(crate) fn settle_applied(&self, object: &mut Value) {
+        self.schema().settle_applied(object);
+    }
+
     fn is_of_this_kind(&self, value: &Value) -> bool {
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
         let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);

@@ -111,6 +111,8 @@ pub(crate) struct Server {
     pub(crate) advertised: OnceLock<String>,
     /// Where clients inside the cluster were told to find this server.
     pub(crate) published: OnceLock<SocketAddr>,
+    /// The port that Service `kubernetes` leads to, if it is not the usual one.
+    pub(crate) service_port: OnceLock<u16>,
     pub(crate) started: Timestamp,
     /// The flags of the command that runs the server, with their values, for `/flagz`.
     pub(crate) flags: Arc<[(String, String)]>,
@@ -168,6 +170,7 @@ impl ApiServer {
             threads: Arc::default(),
             advertised: OnceLock::new(),
             published: OnceLock::new(),
+            service_port: OnceLock::new(),
             started: clock.now(),
             flags: options.flags.clone(),
         });
@@ -239,6 +242,7 @@ impl ApiServer {
             threads: Arc::default(),
             advertised: OnceLock::new(),
             published: OnceLock::new(),
+            service_port: OnceLock::new(),
             started: clock.now(),
             flags: Arc::clone(&server.flags),
         });

@@ -1,6 +1,6 @@
 //! Objects by which a kube-apiserver tells of itself: since when it tracks tokens that live in Secrets, and the Lease of its
-//! identity. Both are there from the beginning. The Lease, and where the server is reached, are made again when somebody deletes
-//! them; upstream leaves the other deleted for half an hour.
+//! identity. Both are there from the beginning. The Lease, and what says where the server is reached (Service `kubernetes` with
+//! its Endpoints), are made again when somebody deletes them; upstream leaves the other deleted for half an hour.
 
 use jiff::Timestamp;
 use kubewright_system::clock;
@@ -93,7 +93,7 @@ impl Server {
             Some(BuiltInId::Leases) if namespace == NAMESPACE && name == identity() => {
                 identity_lease(now, uid(), &uid())
             }
-            Some(BuiltInId::Endpoints | BuiltInId::EndpointSlices)
+            Some(BuiltInId::Services | BuiltInId::Endpoints | BuiltInId::EndpointSlices)
                 if (namespace, name) == ("default", "kubernetes") =>
             {
                 return self.publish_again();
@@ -107,12 +107,12 @@ impl Server {
             .create(resource.table, &key, object::to_built_in_draft(resource, &object));
     }
 
-    /// Says again where this server is reached, if it has said so before.
+    /// Makes what says where this server is reached again.
     fn publish_again(&self) {
-        let Some((address, server)) = self.published.get().copied().zip(self.me.upgrade()) else {
+        let Some(server) = self.me.upgrade() else {
             return;
         };
-        tokio::spawn(async move { ApiServer { server }.publish(address).await });
+        tokio::spawn(async move { ApiServer { server }.publish_again().await });
     }
 }
 

@@ -11,7 +11,7 @@ use crate::server::ApiServer;
 
 const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints";
 const SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
-const SERVICE: &str = "/api/v1/namespaces/default/services/kubernetes";
+const SERVICES: &str = "/api/v1/namespaces/default/services";
 
 const JSON: &str = "application/json";
 
@@ -85,14 +85,25 @@ impl ApiServer {
         }
     }
 
+    /// Makes Service `kubernetes` again if somebody deleted it, and publishes again what was published.
+    pub(crate) async fn publish_again(&self) {
+        let port = self.server.service_port.get().copied().unwrap_or(USUAL_PORT);
+        self.ask(Method::POST, SERVICES, JSON, Some(&service(port))).await;
+        if let Some(address) = self.server.published.get() {
+            self.publish(*address).await;
+        }
+    }
+
     /// Makes Service `kubernetes` of a new cluster lead to the port of this server.
     pub(super) async fn lead_service_to(&self, port: u16) {
+        let _ = self.server.service_port.set(port);
         let patch = json!([
             { "op": "test", "path": "/spec/ports/0/targetPort", "value": USUAL_PORT },
             { "op": "replace", "path": "/spec/ports/0/targetPort", "value": port },
         ]);
         if port != USUAL_PORT {
-            self.ask(Method::PATCH, SERVICE, "application/json-patch+json", Some(&patch))
+            let path = format!("{SERVICES}/kubernetes");
+            self.ask(Method::PATCH, &path, "application/json-patch+json", Some(&patch))
                 .await;
         }
     }
@@ -117,6 +128,22 @@ impl ApiServer {
 
 fn ports(address: SocketAddr) -> Value {
     json!([{ "name": "https", "port": address.port(), "protocol": "TCP" }])
+}
+
+/// The Service of a new cluster, as a kube-apiserver creates it.
+fn service(port: u16) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": { "name": "kubernetes", "labels": { "component": "apiserver", "provider": "kubernetes" } },
+        "spec": {
+            "clusterIP": "10.0.0.1",
+            "ipFamilyPolicy": "SingleStack",
+            "ports": [{ "name": "https", "port": 443, "protocol": "TCP", "targetPort": port }],
+            "sessionAffinity": "None",
+            "type": "ClusterIP",
+        },
+    })
 }
 
 fn endpoints(address: SocketAddr) -> Value {

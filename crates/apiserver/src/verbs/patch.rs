@@ -90,11 +90,12 @@ impl Language {
         merged: &Value,
         why: String,
     ) -> Box<Status> {
-        let patch = json::decode(body).map(|decoded| decoded.value).unwrap_or_default();
+        let patch = json::decode(body).unwrap_or_default();
         let shown = match (self, ty) {
-            (Language::Strategic, Some(ty)) => strategic::printed_after_merge(live, &patch, ty),
-            (Language::Json, _) => go_text::json_after_patch(ty, merged, &patch),
-            _ => go_text::json_of(ty, merged, &patch),
+            (Language::Strategic, Some(ty)) => strategic::printed_after_merge(live, &patch.value, ty),
+            (Language::Json, _) => go_text::json_after_patch(ty, merged, &patch.value),
+            (Language::Merge, _) => go_text::json_after_merge(ty, merged, &patch),
+            _ => go_text::json_of(ty, merged, &patch.value),
         };
         let error = FieldError::invalid(&PathRef::root("patch"), shown, why);
         Status::invalid("", "", "", &vec![error])
@@ -279,7 +280,12 @@ impl Patch<'_> {
         if let Some(ty) = said.ty().filter(|_| language == Language::Strategic) {
             integers::cut(ty, &mut converted);
         }
-        let mut typed = said.decode(converted, None).map_err(|why| {
+        let spelled = go_text::SpelledNumbers(&decoded);
+        let source: Option<&dyn schema::Source> = match language {
+            Language::Merge => Some(&spelled),
+            _ => None,
+        };
+        let mut typed = said.decode(converted, source).map_err(|why| {
             in_words(match said.ty() {
                 Some(ty) if language == Language::Strategic => go_text::restoring(&why, ty, &merged),
                 _ => why,

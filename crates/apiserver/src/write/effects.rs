@@ -42,7 +42,6 @@ impl Server {
         if let Some(version) = resource.custom() {
             self.after_instance(&version.kind);
         }
-        self.restore_own(resource, object);
         match resource.id() {
             Some(BuiltInId::CustomResourceDefinitions) => self.after_definition(meta_text(object, "name")),
             Some(BuiltInId::Services) => {
@@ -61,6 +60,7 @@ impl Server {
             Some(BuiltInId::IpAddresses) => self.allocate.free(meta_text(object, "name")),
             _ => {}
         }
+        self.restore_own(resource, object);
     }
 }
 

@@ -1,16 +1,69 @@
 //! What Go prints inside messages: JSON in the order of a struct's fields, and the words of its converters.
 
-use kubewright_codec::json;
+use std::fmt::Write as _;
+
+use kubewright_codec::{Decoded, json};
 use kubewright_merge::{Shape, Topology as _};
-use kubewright_schema::{Scalar, TypeRef};
+use kubewright_schema::{Scalar, Source, TypeRef};
 use serde_json::{Map, Value};
 
 /// An object's JSON as upstream shows it after patching: in the order of the type, except that what the patch went
 /// through (`touched`: objects by their keys) comes sorted.
 pub(crate) fn json_of(ty: Option<TypeRef<'_>>, value: &Value, touched: &Value) -> String {
     let mut text = Vec::new();
-    write(ty, value, Some(touched), &[], &mut text);
+    write_json(ty, value, Some(touched), &[], &mut text);
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The same of an object after a merge patch, whose numbers are shown as they were sent.
+pub(crate) fn json_after_merge(ty: Option<TypeRef<'_>>, value: &Value, patch: &Decoded) -> String {
+    let mut touched = patch.value.clone();
+    spell_numbers(patch, &mut touched, &mut String::new());
+    json_of(ty, value, &touched)
+}
+
+/// Puts texts in the place of numbers that were not written as plain integers.
+fn spell_numbers(patch: &Decoded, value: &mut Value, path: &mut String) {
+    let length = path.len();
+    match value {
+        Value::Number(_) => {
+            if let Some(text) = patch.number_at(path) {
+                *value = text.into();
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if length > 0 {
+                    path.push('.');
+                }
+                path.push_str(name);
+                spell_numbers(patch, value, path);
+                path.truncate(length);
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter_mut().enumerate() {
+                let _ = write!(path, "[{at}]");
+                spell_numbers(patch, item, path);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a merge patch tells about the numbers that it brings along, whose paths are the same in its result.
+pub(crate) struct SpelledNumbers<'p>(pub(crate) &'p Decoded);
+
+impl Source for SpelledNumbers<'_> {
+    fn literal(&self, path: &str) -> Option<&str> {
+        self.0.number_at(path)
+    }
+
+    /// The result is no document of which a mistake could be the first: they keep their order.
+    fn positions(&self, paths: &[&str]) -> Vec<usize> {
+        (0..paths.len()).collect()
+    }
 }
 
 /// The same of an object after a JSON patch: what it copies or moves keeps the order of the type where it was, what it brings along
@@ -20,7 +73,7 @@ pub(crate) fn json_after_patch(ty: Option<TypeRef<'_>>, value: &Value, operation
     let moves: Vec<Move<'_, '_>> = moves.iter().map(|(steps, moved)| (steps.as_slice(), moved)).collect();
     let mut text = Vec::new();
     let touched = touched_by(ty, operations.as_array().map_or(&[], Vec::as_slice));
-    write(ty, value, Some(&touched), &moves, &mut text);
+    write_json(ty, value, Some(&touched), &moves, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
@@ -120,26 +173,31 @@ fn steps(pointer: &str) -> Vec<String> {
     steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, moves: &[Move<'_, '_>], text: &mut Vec<u8>) {
+fn write_json(
+    ty: Option<TypeRef<'_>>,
+    value: &Value,
+    touched: Option<&Value>,
+    moves: &[Move<'_, '_>],
+    text: &mut Vec<u8>,
+) {
     if let Some((_, moved)) = moves.iter().rev().find(|(steps, _)| steps.is_empty()) {
         let touched = if moved.gone_through {
             touched
         } else {
             moved.touched.as_ref()
         };
-        return write(moved.of, value, touched, &[], text);
+        return write_json(moved.of, value, touched, &[], text);
     }
     let moves_below = |key: &str| -> Vec<Move<'_, '_>> {
         let below = moves.iter().filter(|(steps, _)| steps[0] == key);
         below.map(|(steps, moved)| (&steps[1..], *moved)).collect()
     };
     match (ty, value) {
-        (Some(ty), Value::Object(object)) => {
-            let sorted = touched.is_some_and(Value::is_object);
-            let known: Vec<&str> = if sorted {
-                Vec::new()
-            } else {
-                ty.fields().map(kubewright_schema::FieldRef::name).collect()
+        (_, Value::Object(object)) => {
+            let ordered = ty.filter(|_| !touched.is_some_and(Value::is_object));
+            let known: Vec<&str> = match ordered {
+                Some(ty) => ty.fields().map(kubewright_schema::FieldRef::name).collect(),
+                None => Vec::new(),
             };
             let in_order = known.iter().filter_map(|name| object.get_key_value(*name));
             let others = object.iter().filter(|(key, _)| !known.contains(&key.as_str()));
@@ -151,12 +209,25 @@ fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, moves:
                 json::write_string(key, text);
                 text.push(b':');
                 let touched = touched.and_then(|touched| touched.get(key));
-                write(below(ty, key), value, touched, &moves_below(key), text);
+                write_json(ty.and_then(|ty| below(ty, key)), value, touched, &moves_below(key), text);
             }
             text.push(b'}');
         }
         // A list that a merge patch brought along is as it was sent.
-        (_, value @ Value::Array(_)) if touched.is_some_and(Value::is_array) => json::write(value, text),
+        (_, Value::Array(items)) if touched.is_some_and(Value::is_array) => {
+            text.push(b'[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    text.push(b',');
+                }
+                write_json(None, item, touched.and_then(|touched| touched.get(at)), &[], text);
+            }
+            text.push(b']');
+        }
+        // A number as it was sent.
+        (_, Value::Number(_)) if touched.is_some_and(Value::is_string) => {
+            text.extend(touched.and_then(Value::as_str).unwrap_or_default().bytes());
+        }
         (Some(ty), Value::Array(items)) => {
             text.push(b'[');
             for (at, item) in items.iter().enumerate() {
@@ -165,7 +236,7 @@ fn write(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Value>, moves:
                 }
                 let at = at.to_string();
                 let touched = touched.and_then(|touched| touched.get(&at));
-                write(ty.element(), item, touched, &moves_below(&at), text);
+                write_json(ty.element(), item, touched, &moves_below(&at), text);
             }
             text.push(b']');
         }

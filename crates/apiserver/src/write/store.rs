@@ -16,6 +16,7 @@ const MAX_OBJECT_BYTES: usize = 1_572_864;
 impl PendingWrite<'_, '_> {
     /// Stores a new object; `None` when the name is taken.
     pub(super) async fn store_new(&mut self, allocation: Allocation<'_>) -> Result<Option<Written>> {
+        self.settle_applied();
         let (server, resource) = (self.call.server, self.resource);
         let key = object::key(meta_text(&self.object, "namespace"), meta_text(&self.object, "name"));
         // A dry run never meets the storage that checks and clears the version.
@@ -51,6 +52,7 @@ impl PendingWrite<'_, '_> {
 
     /// Stores a changed object, or removes it if that ends its deletion; `None` when it has changed meanwhile.
     pub(super) async fn store_changed(&mut self, allocation: Allocation<'_>) -> Result<Option<Written>> {
+        self.settle_applied();
         if self.dry_run {
             let object = self.as_stored().await?;
             return Ok(Some(Written::Dry { object, created: false }));
@@ -105,6 +107,20 @@ impl PendingWrite<'_, '_> {
         }
     }
 
+    fn is_apply(&self) -> bool {
+        let content_type = self.call.header(http::header::CONTENT_TYPE);
+        content_type.starts_with("application/apply-patch")
+    }
+
+    /// An applied custom resource is decoded, and pruned thereby, only when it is read from storage.
+    fn settle_applied(&mut self) {
+        if self.is_apply()
+            && let Some(version) = self.resource.custom()
+        {
+            version.settle_applied(&mut self.object);
+        }
+    }
+
     /// What storage gets. An object that only its owners' records make too large loses those (M13); an applied one, whose
     /// meaning they are, is refused.
     async fn draft(&mut self) -> Result<RecordDraft> {
@@ -112,8 +128,7 @@ impl PendingWrite<'_, '_> {
         if draft.body.len() <= MAX_OBJECT_BYTES {
             return Ok(draft);
         }
-        let content_type = self.call.header(http::header::CONTENT_TYPE);
-        if !content_type.starts_with("application/apply-patch") {
+        if !self.is_apply() {
             remove_meta(&mut self.object, "managedFields");
             let draft = self.unlimited_draft().await?;
             if draft.body.len() <= MAX_OBJECT_BYTES {

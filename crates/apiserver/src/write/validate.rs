@@ -173,12 +173,16 @@ fn refuse_other_kinds(resource: &Resource, object: &Value) -> Result<()> {
     Err(Status::invalid(group, text("kind"), meta_text(object, "name"), &errors))
 }
 
-/// The rule of a definition's name is part of upstream's checks of metadata: right behind what else is wrong with the name.
+/// The rule of a definition's name is part of upstream's checks of metadata: right behind what else is wrong with each name.
 fn move_rule_of_name(errors: &mut Errors, of_metadata: usize) {
-    let of_name = |error: &FieldError| matches!(error.field.as_str(), "metadata.name" | "metadata.generateName");
-    if errors.get(of_metadata).is_some_and(of_name) {
-        let others = errors[..of_metadata].iter().position(|error| !of_name(error));
-        errors[others.unwrap_or(of_metadata)..=of_metadata].rotate_right(1);
+    let mut rule = of_metadata;
+    for names in [&["metadata.generateName"][..], &["metadata.generateName", "metadata.name"]] {
+        let is_of_name = |error: &FieldError| names.contains(&error.field.as_str());
+        if errors.get(rule).is_some_and(is_of_name) {
+            let others = errors[..rule].iter().position(|error| !is_of_name(error));
+            errors[others.unwrap_or(rule)..=rule].rotate_right(1);
+            rule += 1;
+        }
     }
 }
 

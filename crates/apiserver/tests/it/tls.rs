@@ -423,7 +423,7 @@ async fn an_address_that_is_only_this_machines_is_not_published() {
 async fn what_is_published_is_made_again_when_it_is_deleted() {
     let server = ApiServer::new(Options::new());
     let _listener = server.listen(advertising("192.0.2.7")).await.unwrap();
-    for path in [ENDPOINTS, SLICE] {
+    for path in [ENDPOINTS, SLICE, SERVICE] {
         let before = get(&server, path).await.unwrap();
         let delete = Request::delete(path).body(Bytes::new()).unwrap();
         assert_eq!(server.handle(delete).await.status(), StatusCode::OK);

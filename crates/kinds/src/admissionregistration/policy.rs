@@ -507,10 +507,11 @@ fn validate_status(object: &Value, errors: &mut Errors) {
         .enumerate()
     {
         let path = path.index(index);
-        for field in ["warning", "fieldRef"] {
-            if str_at(warning, &[field]).trim().is_empty() {
-                errors.push(FieldError::required(&path.child(field), ""));
-            }
+        if str_at(warning, &["warning"]).is_empty() {
+            errors.push(FieldError::required(&path.child("warning"), ""));
+        }
+        if str_at(warning, &["fieldRef"]).trim().is_empty() {
+            errors.push(FieldError::required(&path.child("fieldRef"), ""));
         }
     }
     conditions::validate(

@@ -20,11 +20,11 @@ pub enum Malformed {
     Dropped,
 }
 
-/// What happens to nulls that the schema neither allows nor replaces.
+/// What happens to fields that the schema does not have, and to nulls that it neither allows nor replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Nulls {
+pub(super) enum Excess {
     Dropped,
-    /// They are left to validation.
+    /// It is left to validation.
     Kept,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn decode(
     schema: &Schema,
     object: &mut Value,
     malformed: Malformed,
-    nulls: Nulls,
+    excess: Excess,
     mut unknown: Option<&mut Vec<String>>,
 ) -> Result<(), CoerceError> {
     let Some(fields) = object.as_object_mut() else {
@@ -63,7 +63,7 @@ pub(super) fn decode(
         let found = unknown.as_deref_mut();
         coerce_metadata(metadata, malformed, &ObjectPath::ROOT, found).map_err(CoerceError)?;
     }
-    if !schema.preserve_unknown_fields {
+    if !schema.preserve_unknown_fields && excess == Excess::Dropped {
         match unknown.as_deref_mut() {
             Some(unknown) => {
                 let mut pruned = Vec::new();
@@ -73,9 +73,7 @@ pub(super) fn decode(
             }
             None => prune::prune(&schema.root, object, None),
         }
-        if nulls == Nulls::Dropped {
-            default::prune_nulls(&schema.root, object);
-        }
+        default::prune_nulls(&schema.root, object);
     }
     if schema.root.below.embedded {
         let mut found = Vec::new();

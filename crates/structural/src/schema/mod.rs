@@ -25,7 +25,7 @@ use serde_json::Value;
 
 pub(crate) use self::coerce::object_meta;
 pub(crate) use self::go::json;
-use self::{coerce::Nulls, node::Node};
+use self::{coerce::Excess, node::Node};
 pub use self::{
     coerce::{CoerceError, Malformed},
     pattern::PatternDefect,
@@ -80,33 +80,33 @@ impl Schema {
     /// An error is what follows `… cannot be handled as a Foo: `; the object is then unusable.
     pub fn decode(&self, object: &mut Value) -> Result<Vec<String>, CoerceError> {
         let mut unknown = Vec::new();
-        coerce::decode(self, object, Malformed::Refused, Nulls::Dropped, Some(&mut unknown))?;
+        coerce::decode(self, object, Malformed::Refused, Excess::Dropped, Some(&mut unknown))?;
         Ok(unknown)
     }
 
     /// The same without looking for unknown fields (`fieldValidation=Ignore`).
     pub fn decode_quietly(&self, object: &mut Value) -> Result<(), CoerceError> {
-        coerce::decode(self, object, Malformed::Refused, Nulls::Dropped, None)
+        coerce::decode(self, object, Malformed::Refused, Excess::Dropped, None)
     }
 
-    /// What becomes of an object that server-side apply has merged: as [`Self::decode`], but its nulls are judged by
-    /// validation instead of being dropped, because upstream does not decode it again.
+    /// What becomes of an object that server-side apply has merged: as [`Self::decode`], but its nulls and unknown fields are judged by
+    /// validation instead of being dropped, because upstream does not decode it again before it is stored.
     pub fn decode_applied(&self, object: &mut Value) -> Result<(), CoerceError> {
-        coerce::decode(self, object, Malformed::Refused, Nulls::Kept, None)
+        coerce::decode(self, object, Malformed::Refused, Excess::Kept, None)
     }
 
     /// What reading a stored object does: as [`Self::decode`], but metadata of the wrong type is dropped, and then
     /// defaults are filled in (C7).
     pub fn read(&self, object: &mut Value) {
         // Malformed metadata is dropped, so nothing is left to refuse.
-        let _ = coerce::decode(self, object, Malformed::Dropped, Nulls::Dropped, None);
+        let _ = coerce::decode(self, object, Malformed::Dropped, Excess::Dropped, None);
         coerce::repair_generation(object);
         self.default(object);
     }
 
     /// What converting an object to this version does: as [`Self::read`], without the defaults (C11).
     pub fn convert(&self, object: &mut Value) {
-        let _ = coerce::decode(self, object, Malformed::Dropped, Nulls::Dropped, None);
+        let _ = coerce::decode(self, object, Malformed::Dropped, Excess::Dropped, None);
     }
 
     /// Removes the fields that the schema does not have, and says which: sorted, spelled `spec.list[0].foo`.
@@ -121,6 +121,13 @@ impl Schema {
     /// Removes the fields that the schema does not have.
     pub fn prune_quietly(&self, object: &mut Value) {
         prune::prune(&self.root, object, None);
+    }
+
+    /// What reading an applied object back from storage does: unknown fields leave, unless the definition has them preserved.
+    pub fn settle_applied(&self, object: &mut Value) {
+        if !self.preserve_unknown_fields {
+            self.prune_quietly(object);
+        }
     }
 
     /// Removes nulls that are neither allowed (`nullable`) nor replaced by a default.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -68,6 +68,11 @@ async fn authorizers_come_from_a_file() {
 #[tokio::test(flavor = "multi_thread")]
 async fn flags_change_what_pods_may_be_and_what_clients_are_told() {
     compare("unprivileged").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_says_where_the_server_is_reached_is_made_again() {
+    compare("own-service").await;
 }
 
 fn is_recording() -> bool {
@@ -153,7 +158,10 @@ async fn play(setup: &Setup, script: &Value) -> Value {
         command.arg(fill(flag.as_str().unwrap()));
     }
     let (mut server, _admin) = setup.started(&mut command).await;
-    let mut placeholders = Placeholders::default();
+    let mut placeholders = Placeholders {
+        port: setup.port,
+        ..Placeholders::default()
+    };
     let mut answers = Vec::new();
     for step in list(&script["steps"]) {
         let signer = if step["proxy"].is_string() {
@@ -254,7 +262,11 @@ async fn ask(setup: &Setup, signer: &Signer, step: &Value, parts: &[&str], place
     };
     let response = client.send(request.body(body.into()).unwrap()).await.unwrap();
     let code = response.status().as_u16();
-    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let body = if path.contains("watch=") {
+        first_frame(response).await
+    } else {
+        response.into_body().collect().await.unwrap().to_bytes().to_vec()
+    };
     let mut body: Value =
         serde_json::from_slice(&body).unwrap_or_else(|_| String::from_utf8_lossy(&body).into_owned().into());
     placeholders.replace(&mut body);
@@ -271,6 +283,18 @@ async fn ask(setup: &Setup, signer: &Signer, step: &Value, parts: &[&str], place
         }
     }
     Value::Object(shown)
+}
+
+/// The first frame of a watch: the object if it is there, or else the next that is made.
+async fn first_frame<B: Body<Data = Bytes, Error: std::fmt::Debug> + Unpin>(response: http::Response<B>) -> Vec<u8> {
+    let mut body = response.into_body();
+    let mut read = Vec::new();
+    while !read.ends_with(b"\n")
+        && let Some(frame) = body.frame().await
+    {
+        read.extend_from_slice(frame.unwrap().data_ref().map_or(&[], |data| &data[..]));
+    }
+    read
 }
 
 /// The webhook that a script may have: it answers about each user or image as the script says, and keeps what it was asked.
@@ -357,9 +381,12 @@ fn subject(spec: &Value) -> &str {
     image.unwrap_or(&spec["user"]).as_str().unwrap_or_default()
 }
 
-/// What a server makes up, by the order in which it is met.
+/// What a server makes up, by the order in which it is met, and the port that it was given.
 #[derive(Default)]
-struct Placeholders(BTreeMap<&'static str, Vec<String>>);
+struct Placeholders {
+    met: BTreeMap<&'static str, Vec<String>>,
+    port: u16,
+}
 
 impl Placeholders {
     fn replace(&mut self, value: &mut Value) {
@@ -380,7 +407,7 @@ impl Placeholders {
                         (Some(kind @ ("time" | "version")), Value::String(text)) => *text = format!("<{kind}>"),
                         (Some("credential"), value) => *value = "<credential>".into(),
                         (Some(kind), Value::String(text)) if !text.is_empty() && text.len() < 60 => {
-                            let known = self.0.entry(kind).or_default();
+                            let known = self.met.entry(kind).or_default();
                             let at = known.iter().position(|known| known == text).unwrap_or_else(|| {
                                 known.push(text.clone());
                                 known.len() - 1
@@ -391,6 +418,7 @@ impl Placeholders {
                     }
                 }
             }
+            Value::Number(number) if number.as_u64() == Some(self.port.into()) => *value = "<port>".into(),
             Value::String(text) if text.contains("BEGIN CERTIFICATE") => "<certificates>".clone_into(text),
             _ => {}
         }

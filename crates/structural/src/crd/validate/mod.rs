@@ -89,17 +89,20 @@ fn validate_rest(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     }
 }
 
-/// The name must be `<plural>.<group>`. The rules of metadata check that it is a DNS subdomain.
+/// The name must be `<plural>.<group>`, and so must the beginning of one that is generated. The rules of metadata check that both are
+/// DNS subdomains.
 fn validate_name(object: &Value, errors: &mut Errors) {
-    let name = text(object, &["metadata", "name"]);
     let (plural, group) = (
         text(object, &["spec", "names", "plural"]),
         text(object, &["spec", "group"]),
     );
-    if !name.is_empty() && name.strip_prefix(plural).and_then(|rest| rest.strip_prefix('.')) != Some(group) {
-        let path = PathRef::root("metadata");
-        let words = "must be spec.names.plural+\".\"+spec.group";
-        errors.push(FieldError::invalid(&path.child("name"), name, words));
+    for field in ["generateName", "name"] {
+        let name = text(object, &["metadata", field]);
+        if !name.is_empty() && name.strip_prefix(plural).and_then(|rest| rest.strip_prefix('.')) != Some(group) {
+            let path = PathRef::root("metadata");
+            let words = "must be spec.names.plural+\".\"+spec.group";
+            errors.push(FieldError::invalid(&path.child(field), name, words));
+        }
     }
 }
 
