@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! How long an exploration with its defaults takes to find each mistake: a table, one operator after another. It fails if one is not
-//! found, or takes longer than it may.
+//! found, or takes more processor time than it may.
 //!
 //! `cargo run -p broken-operators --example found` measures all, `… -- counter sweeps` these.
 
@@ -11,13 +11,13 @@ mod cloud;
 mod scenarios;
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use broken_operators::{
     counter, create_again, creates_only, deletes_foreign, early_release, edge_triggered, first_of_two, forbidden,
-    generated_name, ignores_deletion, late_finalizer, made_once, missed_deletion, never_rests, no_owner, noted_first,
-    old_generation, old_transition, outside, remembers, retries_blindly, status_first, sticks, swallows, sweeps,
-    takes_over, touches, trusts_clock, unobserved, unwraps,
+    generated_name, gives_up, ignores_deletion, keeps_removed, late_finalizer, made_once, missed_deletion, never_rests,
+    no_owner, noted_first, old_generation, old_transition, optional_webhook, outside, own_watch, remembers,
+    retries_blindly, status_first, sticks, swallows, sweeps, takes_over, touches, trusts_clock, unobserved, unwraps,
 };
 use kubewright::testing::explore::{Exploration, explore};
 use kubewright::tokio::runtime::Builder;
@@ -26,10 +26,11 @@ use kubewright_system::process::{Process, load_average};
 /// A new exploration of an operator with its mistake.
 type Explored = fn() -> Exploration;
 
-/// How long it may take until a mistake is found.
-const MOST: Duration = Duration::from_secs(20);
+/// How many seconds of processor time it may take until a mistake is found: 20 s on two cores. What else runs on the machine does not
+/// count.
+const MOST: f64 = 2.0 * 20.0;
 
-/// All operators.
+/// All operators; the mistake of `gives_up` takes two disturbances.
 const OPERATORS: &[(&str, Explored)] = &[
     ("counter", || scenarios::app(explore(counter::broken))),
     ("create_again", || scenarios::app(explore(create_again::broken))),
@@ -40,7 +41,9 @@ const OPERATORS: &[(&str, Explored)] = &[
     ("first_of_two", || scenarios::app(explore(first_of_two::broken))),
     ("forbidden", || scenarios::app(explore(forbidden::broken))),
     ("generated_name", || scenarios::app(explore(generated_name::broken))),
+    ("gives_up", || scenarios::app(explore(gives_up::broken)).pairs(200)),
     ("ignores_deletion", || scenarios::app(explore(ignores_deletion::broken))),
+    ("keeps_removed", || scenarios::app(explore(keeps_removed::broken))),
     ("late_finalizer", || scenarios::app(explore(late_finalizer::broken))),
     ("made_once", || scenarios::app(explore(made_once::broken))),
     ("missed_deletion", || cloud::app(missed_deletion::broken)),
@@ -49,7 +52,11 @@ const OPERATORS: &[(&str, Explored)] = &[
     ("noted_first", || scenarios::app(explore(noted_first::broken))),
     ("old_generation", || scenarios::app(explore(old_generation::broken))),
     ("old_transition", || scenarios::app(explore(old_transition::broken))),
+    ("optional_webhook", || {
+        scenarios::app_without_text(explore(optional_webhook::broken))
+    }),
     ("outside", || cloud::app(outside::broken)),
+    ("own_watch", || scenarios::app_with_defaults(explore(own_watch::broken))),
     ("remembers", || scenarios::app(explore(remembers::broken))),
     ("retries_blindly", || scenarios::app(explore(retries_blindly::broken))),
     ("status_first", || scenarios::app(explore(status_first::broken))),
@@ -81,7 +88,7 @@ fn main() -> ExitCode {
         let (began, before) = (Instant::now(), processor_seconds());
         let found = found(exploration());
         let (took, used) = (began.elapsed(), processor_seconds() - before);
-        let is_late = took > MOST;
+        let is_late = used > MOST;
         missed += usize::from(found.is_none() || is_late);
         let found = found.as_deref().unwrap_or("NOT FOUND");
         let late = if is_late { ", TOO LATE" } else { "" };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! Creates without expecting that it has created before: after a crash it fails for ever.
+//! Creates without expecting that it has created before: after a crash it fails for ever, as casskop when it
+//! scales down (370).
 
 use kubewright::k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::prelude::*;

@@ -11,7 +11,9 @@ pub mod edge_triggered;
 pub mod first_of_two;
 pub mod forbidden;
 pub mod generated_name;
+pub mod gives_up;
 pub mod ignores_deletion;
+pub mod keeps_removed;
 pub mod late_finalizer;
 pub mod made_once;
 pub mod missed_deletion;
@@ -20,7 +22,9 @@ pub mod no_owner;
 pub mod noted_first;
 pub mod old_generation;
 pub mod old_transition;
+pub mod optional_webhook;
 pub mod outside;
+pub mod own_watch;
 pub mod remembers;
 pub mod retries_blindly;
 pub mod status_first;
@@ -171,8 +175,13 @@ pub(crate) fn owned_config_map(app: &App) -> Result<ConfigMap> {
 
 /// Makes the ConfigMap of an App, or changes it.
 pub(crate) async fn ensure(client: &Client, app: &App) -> Result<()> {
-    let wanted = owned_config_map(app)?;
-    match client.get_opt::<ConfigMap>(&key(app)).await? {
+    ensure_map(client, app, owned_config_map(app)?).await
+}
+
+/// Makes a ConfigMap of an App, or changes it.
+pub(crate) async fn ensure_map(client: &Client, app: &App, wanted: ConfigMap) -> Result<()> {
+    let key = ObjectKey::namespaced(&wanted.namespace().unwrap_or_default(), &wanted.name_any());
+    match client.get_opt::<ConfigMap>(&key).await? {
         None => drop(client.create(&wanted).await?),
         Some(found) if !is_controlled_by(&*found, app) => {
             return Err(Failure::message("the ConfigMap belongs to somebody else"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! Makes its ConfigMap once, and never looks at it again: whoever edits the App waits for ever.
+//! Makes its ConfigMap once, and never looks at it again, as zookeeper-operator with the annotations of a Service (474): whoever edits
+//! the App waits for ever.
 
 use kubewright::k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::prelude::*;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! Remembers by name what it made. An App of the same name that was made again gets nothing: Sieve's unobserved state.
+//! Remembers by name what it made. An App of the same name that was made again gets nothing. Who goes by names takes
+//! one object for another, as rabbitmq's operator one that was deleted before (cluster-operator 648).
 
 use kubewright::prelude::*;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! Gives up at the first error and says so in the status, for ever. Many of Acto's operators do not leave a failed state.
+//! Gives up at the first error and says so in the status, for ever. Acto has many that do not leave a failed state (cass-operator 334).
 
 use kubewright::prelude::*;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! Deletes ConfigMaps whose App it does not know. A cache that is behind does not know Apps that are there: Sieve's stale state
-//! (cassandra-operator 402, casskop 316).
+//! (cassandra-operator 402, casskop 316, cloud-on-k8s 5249).
 
 use kubewright::k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::prelude::*;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! Believes that what it wrote before is there, and panics where it is not. Acto's list is full of these.
+//! Believes that what it wrote before is there, and panics where it is not. Sieve found such a panic in percona's
+//! operator for MongoDB (K8SPSMDB-434).
 
 use kubewright::prelude::*;
 

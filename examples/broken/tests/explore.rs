@@ -6,9 +6,9 @@ mod scenarios;
 
 use broken_operators::{
     counter, create_again, creates_only, deletes_foreign, early_release, edge_triggered, first_of_two, forbidden,
-    generated_name, ignores_deletion, late_finalizer, never_rests, no_owner, noted_first, old_generation,
-    old_transition, remembers, retries_blindly, status_first, sticks, swallows, sweeps, takes_over, touches,
-    trusts_clock, unobserved, unwraps,
+    generated_name, gives_up, ignores_deletion, late_finalizer, made_once, never_rests, no_owner, noted_first,
+    old_generation, old_transition, optional_webhook, own_watch, remembers, retries_blindly, status_first, sticks,
+    swallows, sweeps, takes_over, touches, trusts_clock, unobserved, unwraps,
 };
 use kubewright::k8s_openapi::api::core::v1::Service;
 use kubewright::prelude::*;
@@ -361,6 +361,91 @@ async fn a_look_is_no_write() {
     )
     .await;
     passes(scenario(touches::fixed), Class::Restart).await;
+}
+
+#[kubewright::test]
+async fn a_watch_that_ends_is_not_the_last_one() {
+    let shared = |operator| scenarios::app_with_defaults(exploration(operator));
+    is_found(
+        shared(own_watch::broken),
+        &[
+            "different configmaps/app",
+            ".replay(\"drop watches at create configmaps/app #1 in step create of create, change defaults\")",
+        ],
+    )
+    .await;
+    passes(shared(own_watch::fixed), Class::Watches).await;
+}
+
+#[kubewright::test]
+async fn what_only_a_webhook_knows_is_missing_where_it_was_not_called() {
+    let brief = |operator| scenarios::app_without_text(exploration(operator));
+    is_found(
+        brief(optional_webhook::broken),
+        &[
+            "different apps.broken.example.com/app",
+            ".replay(\"webhooks down in step create of create\")",
+        ],
+    )
+    .await;
+    passes(brief(optional_webhook::fixed), Class::Webhooks).await;
+}
+
+/// One crash is made good. Only what happens twice in one run shows the mistake.
+#[kubewright::test]
+async fn what_survives_one_crash_may_not_survive_two() {
+    let summary = scenario(gives_up::broken)
+        .classes([Class::Restart, Class::Crash])
+        .run()
+        .await;
+    assert!(summary.runs() > 10, "{summary}");
+    let pairs = |operator| scenario(operator).classes([Class::Pairs]).pairs(200);
+    is_found(
+        pairs(gives_up::broken),
+        &[
+            "missing configmaps/app",
+            "and lose the answer to update apps.broken.example.com/status/app #2 in step create of create",
+        ],
+    )
+    .await;
+    let summary = pairs(gives_up::fixed).run().await;
+    assert!(summary.runs_of(Class::Pairs) > 50, "{summary}");
+}
+
+/// An operator whose mistake a class finds by itself, and the name of the difference.
+fn found_by(class: Class) -> (Exploration, &'static str) {
+    let different = "different configmaps/app";
+    let missing = "missing configmaps/app";
+    match class {
+        Class::Restart => (scenario(edge_triggered::broken), different),
+        Class::Crash => (scenario(counter::broken), "different apps.broken.example.com/app"),
+        Class::Requests => (scenario(swallows::broken), missing),
+        Class::Watches => (scenarios::app_with_defaults(exploration(own_watch::broken)), different),
+        Class::Staleness => (with_a_config_map(sweeps::broken), missing),
+        Class::Rights => (scenario(forbidden::broken), missing),
+        Class::Webhooks => (
+            scenarios::app_without_text(exploration(optional_webhook::broken)),
+            "different apps.broken.example.com/app",
+        ),
+        Class::Clock => (scenario(trusts_clock::broken), missing),
+        Class::World => (scenario(creates_only::broken), different),
+        Class::Edits => (scenarios::app_without_text(exploration(made_once::broken)), different),
+        Class::Pairs => (scenario(gives_up::broken).pairs(200), missing),
+        other => panic!("no operator has a mistake that {other} finds"),
+    }
+}
+
+#[kubewright::test]
+async fn every_class_finds_a_mistake_by_itself() {
+    for class in Class::ALL {
+        let (broken, difference) = found_by(class);
+        let report = broken.classes([class]).try_run().await;
+        let report = report.expect_err("the mistake is not found").text();
+        let counted = format!(" {class}), seed 0");
+        assert!(report.contains(&counted), "{class}: no {counted:?} in\n{report}");
+        assert!(report.contains(difference), "{class}: no {difference:?} in\n{report}");
+        assert!(!report.contains("without any disturbance"), "{class}: {report}");
+    }
 }
 
 fn with_a_config_map(operator: fn() -> Operator) -> Exploration {

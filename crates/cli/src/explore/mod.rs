@@ -4,23 +4,26 @@ mod outcome;
 
 use std::error::Error;
 use std::io;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use kubewright_cluster::progress::Progress;
+use kubewright_system::signals;
 
 use self::outcome::Outcome;
 use crate::project::Project;
 
 /// The exit code if there was nothing to explore.
 const UNUSABLE: u8 = 2;
+/// How a shell reports SIGKILL, which the system sends when memory is short.
+const KILLED: i32 = 128 + 9;
 /// The test that is run unless another one is named.
 const TEST: &str = "explore";
 
 const EXAMPLES: &str = "\
-The exit code is 0 if nothing is found, 1 if something is, and 2 if the operator cannot be explored.
+The exit code is 0 if nothing is found, 1 if something is, and 2 if the operator cannot be explored to the end.
 
 Examples:
   kubewright explore                          everything, on all cores
@@ -77,6 +80,10 @@ enum Format {
 /// Why nothing was explored.
 #[derive(Debug, thiserror::Error)]
 enum ExploreError {
+    #[error("tests/{0}.rs was ended before it was through ({1}): what it would have found is not known{hint}", hint = hint(*.1))]
+    Ended(String, ExitStatus),
+    #[error("tests/{0}.rs fails, and not because of what was explored: `cargo test --test {0}` shows why")]
+    Failed(String),
     #[error("cannot make a folder for the outcome")]
     Folder(#[source] io::Error),
     #[error("cannot read the outcome of {0}")]
@@ -91,25 +98,36 @@ enum ExploreError {
     Nothing(String, String),
 }
 
+/// What a test program has told, and what kept it from telling all.
+struct Explored {
+    outcomes: Vec<Outcome>,
+    cut_short: Option<ExploreError>,
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let progress = Progress::new();
-    match explore(arguments, &progress) {
-        Ok(outcomes) => {
-            if arguments.output == Some(Format::Json) {
-                progress.line(outcome::data(&outcomes));
-            } else {
-                for outcome in &outcomes {
-                    outcome.tell(&progress);
-                }
-            }
-            exit_code(&outcomes)
-        }
-        Err(error) => {
-            crate::output::complain(&format!("error: {}", kubewright_cluster::with_sources(&*error)));
-            ExitCode::from(UNUSABLE)
+    let explored = match explore(arguments, &progress) {
+        Ok(explored) => explored,
+        Err(error) => return unusable(&*error),
+    };
+    let outcomes = explored.outcomes;
+    if arguments.output == Some(Format::Json) {
+        progress.line(outcome::data(&outcomes));
+    } else {
+        for outcome in &outcomes {
+            outcome.tell(&progress);
         }
     }
+    match explored.cut_short {
+        Some(error) => unusable(&error),
+        None => exit_code(&outcomes),
+    }
+}
+
+fn unusable(error: &dyn Error) -> ExitCode {
+    crate::output::complain(&format!("error: {}", kubewright_cluster::with_sources(error)));
+    ExitCode::from(UNUSABLE)
 }
 
 fn exit_code(outcomes: &[Outcome]) -> ExitCode {
@@ -122,14 +140,48 @@ fn exit_code(outcomes: &[Outcome]) -> ExitCode {
     }
 }
 
-fn explore(arguments: &Arguments, progress: &Progress) -> Result<Vec<Outcome>, Box<dyn Error>> {
+/// What may have ended a program by this status.
+fn hint(status: ExitStatus) -> &'static str {
+    if signals::exit_code(status) == KILLED {
+        ". If nobody ended it, it ran out of memory: try fewer `--jobs`"
+    } else {
+        ""
+    }
+}
+
+fn explore(arguments: &Arguments, progress: &Progress) -> Result<Explored, Box<dyn Error>> {
     let project = Project::load()?;
     if arguments.test == TEST {
         write_if_missing(&project, progress)?;
     }
     let program = project.build_test(&arguments.test, progress)?;
     let folder = tempfile::tempdir().map_err(ExploreError::Folder)?;
-    let mut command = Command::new(&program);
+    let mut command = command(arguments, &project, &program, folder.path());
+    let step = progress.noisy_step("Exploring");
+    let status = command.status().map_err(|source| ExploreError::Run(program, source))?;
+    let outcomes = outcome::read(folder.path())?;
+    if status.success() {
+        step.done();
+    } else {
+        step.failed();
+    }
+    let is_explained = |outcome: &Outcome| outcome.error().or(outcome.report()).is_some();
+    let test = || arguments.test.clone();
+    let cut_short = if status.code().is_none() {
+        Some(ExploreError::Ended(test(), status))
+    } else if outcomes.is_empty() {
+        Some(ExploreError::Nothing(test(), project.file().crate_name()))
+    } else if !status.success() && !outcomes.iter().any(is_explained) {
+        Some(ExploreError::Failed(test()))
+    } else {
+        None
+    };
+    Ok(Explored { outcomes, cut_short })
+}
+
+/// The test's program, asked for what the arguments say, that writes its outcome into a folder.
+fn command(arguments: &Arguments, project: &Project, program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
     command
         // One after another: each exploration uses all cores.
         .args(["--nocapture", "--test-threads=1"])
@@ -139,7 +191,7 @@ fn explore(arguments: &Arguments, progress: &Progress) -> Result<Vec<Outcome>, B
             "CARGO_MANIFEST_DIR",
             std::path::absolute(project.root()).unwrap_or_else(|_| project.root().to_owned()),
         )
-        .env("KUBEWRIGHT_EXPLORE_REPORT", folder.path())
+        .env("KUBEWRIGHT_EXPLORE_REPORT", folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null());
     let variables = [
@@ -161,20 +213,7 @@ fn explore(arguments: &Arguments, progress: &Progress) -> Result<Vec<Outcome>, B
             None => command.env_remove(name),
         };
     }
-    let step = progress.noisy_step("Exploring");
-    // Whether tests passed is in what they wrote.
-    let status = command.status().map_err(|source| ExploreError::Run(program, source))?;
-    let outcomes = outcome::read(folder.path())?;
-    if status.success() {
-        step.done();
-    } else {
-        step.failed();
-    }
-    if outcomes.is_empty() {
-        let crate_name = project.file().crate_name();
-        return Err(ExploreError::Nothing(arguments.test.clone(), crate_name).into());
-    }
-    Ok(outcomes)
+    command
 }
 
 /// Writes the test as `kubewright create api` does, into a project that was made before that.

@@ -4,8 +4,14 @@ use serde_json::{Value, json};
 
 use super::project::{Outcome, Project, shop};
 
-/// A project whose test writes this outcome; what it was asked for is in `asked`.
+/// A project whose test writes this outcome and ends as tests do then; what it was asked for is in `asked`.
 fn project(outcome: Option<&Value>) -> Project {
+    let is_good = outcome.is_some_and(|outcome| outcome["report"].is_null() && outcome["error"].is_null());
+    project_that_ends(outcome, if is_good { "exit 0" } else { "exit 101" })
+}
+
+/// The same, whose test's program ends in this way.
+fn project_that_ends(outcome: Option<&Value>, end: &str) -> Project {
     let project = Project::new(&shop());
     let program = project.path("program");
     let artifact = json!({
@@ -27,7 +33,7 @@ fn project(outcome: Option<&Value>) -> Project {
     project.script(
         "program",
         &format!(
-            "env | grep ^KUBEWRIGHT_EXPLORE_ | sort > {asked}; pwd >> {asked}; echo progress >&2; {written}; exit 101"
+            "env | grep ^KUBEWRIGHT_EXPLORE_ | sort > {asked}; pwd >> {asked}; echo progress >&2; {written}; {end}"
         ),
     );
     project
@@ -126,4 +132,41 @@ fn what_cannot_be_explored_is_another_exit_code() {
         "{}",
         outcome.err
     );
+}
+
+#[test]
+fn a_test_that_is_killed_is_no_success_whatever_it_had_told() {
+    for (outcome, end) in [(None, "kill -9 $$"), (Some(nothing_found()), "kill -9 $$")] {
+        let told = explore(&project_that_ends(outcome.as_ref(), end), &[]);
+        assert_eq!(told.code, Some(2));
+        let said = "tests/explore.rs was ended before it was through (signal: 9 (SIGKILL))";
+        assert!(told.err.contains(said), "{}", told.err);
+        assert!(told.err.contains("try fewer `--jobs`"), "{}", told.err);
+        // What was explored until then is told.
+        assert_eq!(
+            told.out.contains("nothing found in 31 runs"),
+            outcome.is_some(),
+            "{}",
+            told.out
+        );
+    }
+    let told = explore(&project_that_ends(None, "kill -15 $$"), &[]);
+    assert_eq!(told.code, Some(2));
+    assert!(
+        told.err.contains("SIGTERM") && !told.err.contains("--jobs"),
+        "{}",
+        told.err
+    );
+}
+
+#[test]
+fn a_test_that_fails_for_its_own_reasons_is_no_success() {
+    let told = explore(&project_that_ends(Some(&nothing_found()), "exit 101"), &[]);
+    assert_eq!(told.code, Some(2));
+    assert!(
+        told.err.contains("`cargo test --test explore` shows why"),
+        "{}",
+        told.err
+    );
+    assert!(told.out.contains("nothing found in 31 runs"), "{}", told.out);
 }
