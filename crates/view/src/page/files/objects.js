@@ -1,5 +1,6 @@
-// The objects of the cluster as a tree of owners, with how each stands, now or at a moment of the past.
+// The objects of the cluster as a tree of owners, with how each stands, now or at a moment of the past; or those that differ between two moments.
 
+import { Between, mark, outcome } from "/between.js";
 import { cut, element } from "/dom.js";
 import { editor } from "/edit.js";
 import { ObjectDetail, label, place } from "/object.js";
@@ -14,6 +15,7 @@ export class Objects {
     this.past = null;
     this.unreadable = {};
     this.shown = new ObjectDetail(about);
+    this.between = new Between();
     /** The editor of an object that is to be created, and beside which chosen object it was opened. */
     this.creating = null;
     /** The uid of one that was created and of which no news have come yet. */
@@ -34,9 +36,10 @@ export class Objects {
     if (anew || deleted.length) this.tree = null;
   }
 
-  /** Shows the objects of a revision; null is the present. */
-  travel(revision, objects) {
-    this.past = revision === null ? null : { revision, byUid: new Map(objects.map((object) => [object.uid, named(object)])) };
+  /** Shows the objects of a revision, or those that differ between two, as they were `told`; null is the present. */
+  travel(revision, told) {
+    const objects = told?.changes ?? told?.objects;
+    this.past = objects ? { revision, ends: told.changes ? told : null, byUid: new Map(objects.map((object) => [object.uid, named(object)])) } : null;
     this.tree = null;
   }
 
@@ -56,9 +59,10 @@ export class Objects {
       cells: () => {
         const object = this.current.get(uid);
         if (!object) return [];
-        const name = element("span", "name", element("span", "title", `${object.kind} `, cut("b", place(object))), object.why ? element("span", "note", object.why) : null);
+        const name = element("span", "name", element("span", "title", object.became ? mark(object) : null, `${object.kind} `, cut("b", place(object))),
+          object.why ? element("span", "note", object.why) : null);
         name.style.paddingInlineStart = `${Math.min(depth, 8) * 1.25}rem`;
-        return [name, element("span", object.standing, object.state)];
+        return [name, object.became ? outcome(object) : element("span", object.standing, object.state)];
       },
     };
   }
@@ -121,6 +125,7 @@ export class Objects {
   detail(uid, redraw) {
     if (this.creating && this.creating.uid === uid) return this.creating.elements;
     this.creating = null;
+    if (this.past?.ends) return this.difference(this.past.byUid.get(uid), uid, redraw);
     const object = this.current.get(uid) ?? (uid && this.past === null ? this.shown.loaded?.whole?.object : null);
     if (!object || (object.uid !== uid)) {
       const words = !this.isKnown || uid === this.expected ? "It is read." : this.past ? "It was not there." : "It is gone.";
@@ -128,6 +133,14 @@ export class Objects {
     }
     if (!this.current.has(uid)) return [element("p", "bad", "It is gone; the slider leads to what it was."), ...this.shown.elements(object, null, redraw)];
     return this.shown.elements(object, this.past?.revision ?? null, redraw);
+  }
+
+  /** What differs in the chosen object between two moments. */
+  difference(object, uid, redraw) {
+    if (object) return this.between.elements(object, this.past.ends, redraw);
+    const { from, to } = this.past.ends;
+    if (!this.past.byUid.size) return [element("p", "faint", `No object differs between @${from} and @${to}. Move the slider to another moment.`)];
+    return [element("p", "faint", uid ? `It is the same @${from} and @${to}.` : "Choose an object to see what differs.")];
   }
 
   /** Kinds that cannot be read, and why. */
