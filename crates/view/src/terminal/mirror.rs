@@ -13,6 +13,9 @@ use crate::model::Standing;
 pub(super) struct Mirror {
     /// By uid.
     pub(super) objects: BTreeMap<String, ObjectRow>,
+    /// The revisions between which any moment is known.
+    pub(super) oldest: u64,
+    pub(super) newest: u64,
     /// In the order in which they began.
     pub(super) reconciles: BTreeMap<u64, ReconcileRow>,
     /// By their id.
@@ -173,6 +176,8 @@ impl Mirror {
             for uid in list::<String>(part(&mut objects, "deleted")) {
                 self.objects.remove(&uid);
             }
+            self.oldest = objects["oldest"].as_u64().unwrap_or(self.oldest);
+            self.newest = objects["newest"].as_u64().unwrap_or(self.newest);
         }
         let mut reconciles = part(&mut news, "reconciles");
         if !reconciles.is_null() {

@@ -224,12 +224,53 @@ fn an_object_is_described_shown_as_yaml_and_its_changes_as_a_difference() {
     seat.press("\u{1b}Gk\n");
     let wanted = Wanted::Change {
         uid: "d".to_owned(),
-        revision: 5,
+        from: 4,
+        to: 5,
     };
     assert_eq!(seat.state.wanted(), Some(wanted.clone()));
     let change = json!({ "lines": [{ "is": "skipped", "text": 7 }, { "is": "removed", "text": "  replicas: 1" }, { "is": "added", "text": "  replicas: 2" }] });
     seat.state.update(Event::Detail(wanted, Some(change)));
     seat.sees(&["  … 7 lines\n-   replicas: 1\n+   replicas: 2"]);
+}
+
+#[test]
+fn what_changed_in_the_cluster_since_a_mark_is_listed_and_leads_to_what_differs() {
+    let mut seat = Seat::with_news(true);
+    let at = |newest: u64| json!({ "objects": { "anew": false, "changed": [], "deleted": [], "oldest": 3, "newest": newest } });
+    seat.state.update(Event::News(at(7)));
+    // Without a mark since the beginning.
+    seat.press("c");
+    let wanted = |from, to| Some(Wanted::Between { from, to });
+    assert_eq!(seat.state.wanted(), wanted(3, u64::MAX));
+    seat.press("\u{1b}m");
+    seat.sees(&["@7 is marked: c shows what changed since"]);
+    seat.state.update(Event::News(at(9)));
+    seat.press("c");
+    assert_eq!(seat.state.wanted(), wanted(7, u64::MAX));
+    let mut changed = object("p", "Pod", "web-1", &["d"]);
+    changed["became"] = "changed".into();
+    changed["was"] = json!({ "state": "progressing", "standing": "busy" });
+    let mut gone = object("c", "ConfigMap", "plain", &[]);
+    gone["became"] = "deleted".into();
+    let whole = json!({ "from": 7, "to": 9, "changes": [gone, changed] });
+    seat.state.update(Event::Detail(wanted(7, u64::MAX).unwrap(), Some(whole)));
+    seat.sees(&[
+        "<objects> <changes since @7>",
+        "2 objects differ between @7 and @9",
+        "\n- ConfigMap shop/plain ",
+        " deleted",
+        "\n~ Pod shop/web-1 ",
+        " progressing → ready",
+    ]);
+    seat.press("jj\n");
+    let (from, to) = (7, 9);
+    let uid = "p".to_owned();
+    assert_eq!(seat.state.wanted(), Some(Wanted::Change { uid, from, to }));
+    seat.press(":changes 4 6\n");
+    assert_eq!(seat.state.wanted(), wanted(4, 6));
+    seat.sees(&["<changes @4 to @6>"]);
+    seat.press(":changes of nothing\n");
+    seat.sees(&["there is no \"changes of nothing\" here"]);
 }
 
 #[test]
