@@ -182,7 +182,7 @@ impl DemoEnvironment {
         let namespace = operator.account.namespace.as_deref().unwrap_or_default();
         let user = format!("system:serviceaccount:{namespace}:{}", operator.account.name);
         model.rights(user, operator.description.clone());
-        let inside = inside::show(model, &self.embedded, &self.controllers, operator.debug, &self.progress).await?;
+        let inside = inside::show(model, &self.embedded, &self.controllers, operator.debug).await?;
         let link = inside.link().to_owned();
         self.inside = Some(inside);
         Ok(link)

@@ -62,13 +62,13 @@ fn happened(change: &ObjectChange) -> String {
     }
 }
 
-/// Serves it on a free port of this machine. `debug` is where the operator says what it does; a fork of the cluster has the same controllers.
+/// Serves it on a free port of this machine. `debug` is where the operator says what it does; a fork of the cluster has the same controllers, and is
+/// said on the page that asked for it: it is no part of the story.
 pub(super) async fn show(
     model: SharedModel,
     embedded: &Embedded,
     controllers: &Controllers,
     debug: SocketAddr,
-    progress: &Progress,
 ) -> io::Result<LiveView> {
     let settings = LiveSettings {
         title: "kubewright demo".to_owned(),
@@ -80,5 +80,5 @@ pub(super) async fn show(
         },
         explorations: None,
     };
-    LiveView::start(model, settings, progress).await
+    LiveView::start(model, settings, &Progress::written_to(Box::new(io::sink()))).await
 }

@@ -70,6 +70,7 @@ pub(super) struct WarningRow {
     pub(super) reconcile: Option<String>,
     pub(super) uid: Option<String>,
     pub(super) times: u64,
+    pub(super) first: i64,
     pub(super) last: i64,
 }
 

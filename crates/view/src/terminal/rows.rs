@@ -70,7 +70,8 @@ pub(super) fn of(state: &State) -> Vec<Row> {
         }
         Screen::Warnings => {
             let mut found: Vec<_> = state.mirror.warnings.values().collect();
-            found.sort_by_key(|warning| std::cmp::Reverse(warning.last));
+            // Not by when they come again: what loops would never stand still.
+            found.sort_by_key(|warning| std::cmp::Reverse(warning.first));
             let found = found
                 .into_iter()
                 .filter(|one| one.what.to_lowercase().contains(&filter));
@@ -434,7 +435,7 @@ fn between(state: &State) -> Vec<Row> {
     let (from, to) = (moment("from"), moment("to"));
     let changes = whole["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut rows = vec![Row::Text(
-        Line::styled(format!("{} differ between @{from} and @{to}", counted(changes.len())), FAINT),
+        Line::styled(format!("{} between @{from} and @{to}", differing(changes.len())), FAINT),
         None,
     )];
     rows.extend(changes.iter().map(|change| {
@@ -464,11 +465,11 @@ fn between(state: &State) -> Vec<Row> {
     rows
 }
 
-fn counted(objects: usize) -> String {
+fn differing(objects: usize) -> String {
     match objects {
-        0 => "no objects".to_owned(),
-        1 => "1 object".to_owned(),
-        many => format!("{many} objects"),
+        0 => "no object differs".to_owned(),
+        1 => "1 object differs".to_owned(),
+        many => format!("{many} objects differ"),
     }
 }
 

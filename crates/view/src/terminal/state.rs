@@ -375,7 +375,9 @@ impl State {
         if matches!(command, "q" | "q!" | "quit" | "exit") {
             return Some(Effect::Quit);
         }
-        let between = command.strip_prefix("changes").and_then(|moments| self.between(moments));
+        let between = command
+            .strip_prefix("changes")
+            .and_then(|moments| self.between(moments));
         let screen = named(command).or(between).or_else(|| {
             let kinds = self.mirror.objects.values().map(|object| &object.kind);
             let kind = kinds
@@ -409,7 +411,10 @@ impl State {
     fn mark(&mut self) {
         let newest = self.mirror.newest;
         self.mark = Some(newest);
-        self.message = Some((format!("@{newest} is marked: c shows what changed since"), Standing::Good));
+        self.message = Some((
+            format!("@{newest} is marked: c shows what changed since"),
+            Standing::Good,
+        ));
     }
 
     fn since_mark(&self) -> Screen {

@@ -253,7 +253,8 @@ fn what_changed_in_the_cluster_since_a_mark_is_listed_and_leads_to_what_differs(
     let mut gone = object("c", "ConfigMap", "plain", &[]);
     gone["became"] = "deleted".into();
     let whole = json!({ "from": 7, "to": 9, "changes": [gone, changed] });
-    seat.state.update(Event::Detail(wanted(7, u64::MAX).unwrap(), Some(whole)));
+    seat.state
+        .update(Event::Detail(wanted(7, u64::MAX).unwrap(), Some(whole)));
     seat.sees(&[
         "<objects> <changes since @7>",
         "2 objects differ between @7 and @9",

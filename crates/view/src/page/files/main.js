@@ -222,7 +222,7 @@ async function introduce() {
   Object.assign(about, await ask("/api/about", {}));
   document.title = about.title;
   at("title").textContent = about.title;
-  at("to-explore").hidden = !about.explores;
+  for (const id of ["to-explore", "explore-key"]) at(id).hidden = !about.explores;
   travel.forks = about.forks;
   travel.draw();
 }

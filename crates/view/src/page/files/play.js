@@ -23,12 +23,12 @@ export class Play {
     return all.filter(({ event }) => event.text.toLowerCase().includes(filter)).map(({ event, place }) => ({
       id: `${name}/${number}/${place}`,
       className: place > at ? "later" : "",
+      title: event.text,
       cells: () => {
-        const made = element("span", "name", element(event.is === "step" || event.is === "reconcile" ? "b" : "span", `title ${standing(event)}`, event.text));
+        const made = element("span", "name", element(event.is === "step" || event.is === "reconcile" ? "b" : "span", standing(event), event.text));
         const changed = changedLine(event);
         if (changed) made.append(element("span", "note", changed));
         made.style.paddingInlineStart = `${event.depth * 1.25}rem`;
-        made.title = event.text;
         return [made, event.object ? element("span", "number", `@${event.object.revision}`) : element("span")];
       },
     }));
