@@ -197,7 +197,7 @@ test("the slider shows the tree and an object as they were, and any two versions
   assert.equal(await row("traveller").count(), 0);
   await page.keyboard.press("Escape");
   await page.locator("#detail .line", { hasText: "colour: blue" }).waitFor();
-  await page.getByRole("button", { name: "Compare" }).click();
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
   const difference = page.locator(".difference");
   await difference.locator(".removed", { hasText: "colour: red" }).waitFor();
   await difference.locator(".added", { hasText: "colour: blue" }).waitFor();
@@ -211,6 +211,8 @@ test("what came, went and changed in the whole cluster between two moments is li
   const changing = await create(map("changing", { colour: "red" }));
   await toObjects();
   await row("ConfigMap default/changing").waitFor();
+  // Out of the field in which one types.
+  await page.keyboard.press("Escape");
   await page.keyboard.press("c");
   await page.locator("#travel output", { hasText: /@\d+ → now/ }).waitFor();
   const since = Number(await page.locator("#revision").evaluate((slider) => slider.max));
@@ -228,6 +230,7 @@ test("what came, went and changed in the whole cluster between two moments is li
   await page.locator("#detail", { hasText: "It is gone" }).waitFor();
   const until = Number(await page.locator("#revision").evaluate((slider) => slider.max));
   const moments = `/at/${until}/since/${since}`;
+  await page.locator("#filter").fill("");
   await page.goto(`${dev.link.split("#")[0]}#objects/${moments}`);
   await row("ConfigMap default/coming").filter({ hasText: "created" }).waitFor();
   await row("ConfigMap default/going").filter({ hasText: "deleted" }).waitFor();

@@ -116,6 +116,12 @@ impl ObjectRow {
         }
     }
 
+    /// Whether it is of a kind that a `CustomResourceDefinition` has, which is what an operator is about: groups of Kubernetes have no dot, or end so.
+    fn is_defined(&self) -> bool {
+        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
+        group.contains('.') && !group.ends_with(".k8s.io")
+    }
+
     /// `Deployment shop/web`
     pub(super) fn label(&self) -> String {
         format!("{} {}", self.kind, self.place())
@@ -207,10 +213,14 @@ impl Mirror {
         self.reconciles.values().rev().find(|one| one.id == id)
     }
 
-    /// The objects that are wanted and their owners, with how deep each is in the tree: those that own something first, what they own below.
+    /// The objects that are wanted and their owners, with how deep each is in the tree: those of kinds that are defined here and those that own
+    /// something first, what they own below.
     pub(super) fn tree(&self, is_wanted: &dyn Fn(&ObjectRow) -> bool) -> Vec<(&ObjectRow, usize)> {
         let mut sorted: Vec<&ObjectRow> = self.objects.values().collect();
-        sorted.sort_by_cached_key(|object| (object.kind.clone(), object.namespace.clone(), object.name.clone()));
+        sorted.sort_by_cached_key(|object| {
+            let (kind, namespace, name) = (object.kind.clone(), object.namespace.clone(), object.name.clone());
+            (!object.is_defined(), kind, namespace, name)
+        });
         let mut below: BTreeMap<&str, Vec<&ObjectRow>> = BTreeMap::new();
         let owner_of = |object: &ObjectRow| {
             let mut owners = object.owners.iter().filter(|uid| **uid != object.uid);
@@ -222,7 +232,7 @@ impl Mirror {
             }
         }
         let mut roots: Vec<&ObjectRow> = sorted.iter().copied().filter(|one| owner_of(one).is_none()).collect();
-        roots.sort_by_key(|object| !below.contains_key(object.uid.as_str()));
+        roots.sort_by_key(|object| !object.is_defined() && !below.contains_key(object.uid.as_str()));
         // Owners in a circle are possible: none of them is a root.
         let mut walk = Walk {
             below: &below,
@@ -322,6 +332,14 @@ mod tests {
             ["0deployment", "1set", "2pod", "0loose", "0egg", "1hen"]
         );
         assert_eq!(names(&mirror, "pod"), ["0deployment", "1set", "2pod"]);
+        // What an operator is about comes before all that Kubernetes has.
+        let mut website = object("website", &[]);
+        website["apiVersion"] = "web.example.com/v1".into();
+        let mut lease = object("a-lease", &[]);
+        lease["apiVersion"] = "coordination.k8s.io/v1".into();
+        mirror.take(json!({ "objects": { "anew": false, "changed": [website, lease], "deleted": [] } }));
+        assert_eq!(names(&mirror, "")[..2], ["0website", "0deployment"]);
+        mirror.take(json!({ "objects": { "anew": false, "changed": [], "deleted": ["website", "a-lease"] } }));
         mirror.take(json!({ "objects": { "anew": false, "changed": [], "deleted": ["set"] } }));
         assert_eq!(names(&mirror, ""), ["0deployment", "0loose", "0pod", "0egg", "1hen"]);
     }

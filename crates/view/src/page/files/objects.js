@@ -67,7 +67,8 @@ export class Objects {
     };
   }
 
-  /** The uids with their depth: those that own something first, what they own below. Those that match, with all their owners. */
+  /** The uids with their depth: those of kinds that are defined here and those that own something first, what they own below. Those that match, with all
+   * their owners. */
   ordered(filter) {
     const all = this.current;
     const below = new Map();
@@ -90,7 +91,7 @@ export class Objects {
       for (const owned of below.get(object.uid) ?? []) walk(owned, depth + 1);
       if (!isMatch && rows.length === before) rows.pop();
     };
-    for (const object of roots) if (below.has(object.uid)) walk(object, 0);
+    for (const object of roots) if (object.isDefined || below.has(object.uid)) walk(object, 0);
     for (const object of roots) walk(object, 0);
     for (const object of sorted) walk(object, 0);
     return rows;
@@ -101,7 +102,7 @@ export class Objects {
     const known = new Set(this.order);
     const order = this.order.filter((uid) => all.has(uid));
     for (const uid of all.keys()) if (!known.has(uid)) order.push(uid);
-    const objects = order.map((uid) => all.get(uid)).sort((a, b) => compare(a.label, b.label));
+    const objects = order.map((uid) => all.get(uid)).sort((a, b) => b.isDefined - a.isDefined || compare(a.label, b.label));
     this.order = objects.map(({ uid }) => uid);
     return objects;
   }
@@ -162,6 +163,8 @@ export class Objects {
 function named(object, known) {
   object.label = known?.label ?? label(object);
   object.lower = known?.lower ?? object.label.toLowerCase();
+  // Kinds that a CustomResourceDefinition has are what an operator is about: groups of Kubernetes have no dot, or end so.
+  object.isDefined = /^[^/]+\.[^/]+\//.test(object.apiVersion) && !/\.k8s\.io\//.test(object.apiVersion);
   return object;
 }
 
