@@ -256,6 +256,7 @@ test("what came, went and changed in the whole cluster between two moments is li
   await page.keyboard.press("Escape");
   await page.keyboard.press("Escape");
   await page.locator("#travel:not(.past)").waitFor();
+  await page.locator("#filter").fill("traveller");
   await row("ConfigMap default/traveller").waitFor();
   shown.check();
 });

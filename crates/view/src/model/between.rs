@@ -49,6 +49,7 @@ impl Model {
         changes.sort_by_cached_key(|(_, _, last)| {
             let summary = &last.summary;
             (
+                !summary.is_defined,
                 summary.kind.clone(),
                 summary.namespace.clone(),
                 summary.name.clone(),

@@ -43,6 +43,9 @@ pub(super) struct ObjectRow {
     pub(super) state: String,
     pub(super) standing: Standing,
     pub(super) why: String,
+    /// Whether a `CustomResourceDefinition` has its kind.
+    #[serde(default)]
+    pub(super) is_defined: bool,
 }
 
 /// A reconcile.
@@ -114,12 +117,6 @@ impl ObjectRow {
             Some(namespace) => format!("{namespace}/{}", self.name),
             None => self.name.clone(),
         }
-    }
-
-    /// Whether it is of a kind that a `CustomResourceDefinition` has, which is what an operator is about: groups of Kubernetes have no dot, or end so.
-    fn is_defined(&self) -> bool {
-        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
-        group.contains('.') && !group.ends_with(".k8s.io")
     }
 
     /// `Deployment shop/web`
@@ -219,7 +216,7 @@ impl Mirror {
         let mut sorted: Vec<&ObjectRow> = self.objects.values().collect();
         sorted.sort_by_cached_key(|object| {
             let (kind, namespace, name) = (object.kind.clone(), object.namespace.clone(), object.name.clone());
-            (!object.is_defined(), kind, namespace, name)
+            (!object.is_defined, kind, namespace, name)
         });
         let mut below: BTreeMap<&str, Vec<&ObjectRow>> = BTreeMap::new();
         let owner_of = |object: &ObjectRow| {
@@ -232,7 +229,7 @@ impl Mirror {
             }
         }
         let mut roots: Vec<&ObjectRow> = sorted.iter().copied().filter(|one| owner_of(one).is_none()).collect();
-        roots.sort_by_key(|object| !object.is_defined() && !below.contains_key(object.uid.as_str()));
+        roots.sort_by_key(|object| !object.is_defined && !below.contains_key(object.uid.as_str()));
         // Owners in a circle are possible: none of them is a root.
         let mut walk = Walk {
             below: &below,
@@ -334,12 +331,10 @@ mod tests {
         assert_eq!(names(&mirror, "pod"), ["0deployment", "1set", "2pod"]);
         // What an operator is about comes before all that Kubernetes has.
         let mut website = object("website", &[]);
-        website["apiVersion"] = "web.example.com/v1".into();
-        let mut lease = object("a-lease", &[]);
-        lease["apiVersion"] = "coordination.k8s.io/v1".into();
-        mirror.take(json!({ "objects": { "anew": false, "changed": [website, lease], "deleted": [] } }));
+        website["isDefined"] = true.into();
+        mirror.take(json!({ "objects": { "anew": false, "changed": [website], "deleted": [] } }));
         assert_eq!(names(&mirror, "")[..2], ["0website", "0deployment"]);
-        mirror.take(json!({ "objects": { "anew": false, "changed": [], "deleted": ["website", "a-lease"] } }));
+        mirror.take(json!({ "objects": { "anew": false, "changed": [], "deleted": ["website"] } }));
         mirror.take(json!({ "objects": { "anew": false, "changed": [], "deleted": ["set"] } }));
         assert_eq!(names(&mirror, ""), ["0deployment", "0loose", "0pod", "0egg", "1hen"]);
     }

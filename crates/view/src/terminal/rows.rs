@@ -455,9 +455,8 @@ fn between(state: &State) -> Vec<Row> {
         };
         let name = format!("{} {}{}", word("kind"), namespace.unwrap_or_default(), word("name"));
         let line = Line::from(vec![
-            Span::styled(format!("{mark} "), style(means)),
-            Span::raw(printable(&format!("{name:<56} "))),
-            Span::styled(printable(&became), style(means)),
+            Span::styled(printable(&format!("{mark} {became:<24} ")), style(means)),
+            Span::raw(printable(&name)),
         ]);
         let uid = word("uid").to_owned();
         Row::Text(line, Some(Screen::Change { uid, from, to }))

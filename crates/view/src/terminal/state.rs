@@ -101,6 +101,8 @@ pub(super) struct View {
     pub(super) top: usize,
     /// Whether the last row is chosen, whatever comes.
     follows: bool,
+    /// Whether somebody chose a row. Until then a tree that grows shows its top.
+    is_chosen: bool,
     anchor: Option<String>,
 }
 
@@ -108,6 +110,7 @@ impl View {
     fn new(screen: Screen) -> Self {
         View {
             follows: screen.is_log(),
+            is_chosen: !matches!(screen, Screen::Objects { .. }),
             screen,
             filter: String::new(),
             cursor: 0,
@@ -224,6 +227,7 @@ impl State {
         let view = &self.views[self.views.len() - 1];
         let cursor = match &view.anchor {
             _ if view.follows => last,
+            _ if !view.is_chosen => 0,
             // Where it was, if it did not move.
             Some(anchor) if rows.get(view.cursor).and_then(Row::anchor).as_ref() == Some(anchor) => view.cursor,
             Some(anchor) => anchored(anchor).unwrap_or(view.cursor),
@@ -325,6 +329,7 @@ impl State {
         let anchor = self.rows.get(row).and_then(Row::anchor);
         let view = self.view_mut();
         view.follows = view.screen.is_log() && row == last;
+        view.is_chosen = true;
         view.cursor = row;
         view.anchor = anchor;
     }

@@ -78,10 +78,28 @@ fn object(uid: &str, kind: &str, name: &str, owners: &[&str]) -> Value {
     })
 }
 
+#[test]
+fn a_tree_that_grows_shows_its_top_until_a_row_is_chosen() {
+    let mut seat = Seat::new(true);
+    let come = |seat: &mut Seat, name: &str| {
+        let one = object(name, "ConfigMap", name, &[]);
+        seat.state.update(Event::News(
+            json!({ "objects": { "anew": false, "changed": [one], "deleted": [] } }),
+        ));
+    };
+    come(&mut seat, "m");
+    come(&mut seat, "b");
+    assert_eq!(seat.state.view().cursor, 0);
+    // Chosen, a row stays chosen.
+    seat.press("j");
+    come(&mut seat, "a");
+    assert_eq!(seat.state.view().cursor, 2);
+}
+
 fn reconcile(id: u64, outcome: &str) -> Value {
     json!({
         "id": id.to_string(), "order": id, "controller": "deployment", "key": "shop/web", "at": 1000, "waited": 0.001, "took": 0.02,
-        "outcome": outcome, "standing": "good", "why": "Pod shop/web-1 updated @7", "smells": ["woken by its own write"], "writes": 1,
+        "outcome": outcome, "standing": "good", "why": "Website.web.example.com shop/web updated @7", "smells": ["woken by its own write"], "writes": 1,
     })
 }
 
@@ -135,6 +153,7 @@ fn commands_lead_to_screens_and_kinds_as_in_k9s() {
     seat.sees(&[
         "<objects> <reconciles> [2]",
         "#2      00:00:01.000 failed",
+        "deployment shop/web · Website shop/web updated @7",
         "woken by its own write",
     ]);
     seat.press(":ctl\n");
@@ -258,10 +277,8 @@ fn what_changed_in_the_cluster_since_a_mark_is_listed_and_leads_to_what_differs(
     seat.sees(&[
         "<objects> <changes since @7>",
         "2 objects differ between @7 and @9",
-        "\n- ConfigMap shop/plain ",
-        " deleted",
-        "\n~ Pod shop/web-1 ",
-        " progressing → ready",
+        "\n- deleted                  ConfigMap shop/plain",
+        "\n~ progressing → ready      Pod shop/web-1",
     ]);
     seat.press("jj\n");
     let (from, to) = (7, 9);

@@ -161,6 +161,12 @@ function create() {
   views.objects.create(chosen.objects, choose, redraw);
 }
 
+/** Goes to a view at once, and not when the browser tells of the address: the next key may come before that. */
+function to(name) {
+  location.hash = name;
+  follow();
+}
+
 const KEYS = {
   "/": () => at("filter").select(),
   j: () => move(1),
@@ -171,14 +177,14 @@ const KEYS = {
   l: () => act("log"),
   n: create,
   c: () => { if (view === "objects") travel.toggle(); },
-  r: () => { location.hash = "#reconciles"; },
-  o: () => { location.hash = "#objects"; },
-  p: () => { location.hash = "#operator"; },
-  h: () => { location.hash = "#webhooks"; },
-  a: () => { location.hash = "#requests"; },
-  w: () => { location.hash = "#warnings"; },
+  r: () => to("reconciles"),
+  o: () => to("objects"),
+  p: () => to("operator"),
+  h: () => to("webhooks"),
+  a: () => to("requests"),
+  w: () => to("warnings"),
   s: () => story.focus(),
-  x: () => { if (about.explores) location.hash = "#explore"; },
+  x: () => { if (about.explores) to("explore"); },
   Escape: escape,
 };
 

@@ -163,8 +163,6 @@ export class Objects {
 function named(object, known) {
   object.label = known?.label ?? label(object);
   object.lower = known?.lower ?? object.label.toLowerCase();
-  // Kinds that a CustomResourceDefinition has are what an operator is about: groups of Kubernetes have no dot, or end so.
-  object.isDefined = /^[^/]+\.[^/]+\//.test(object.apiVersion) && !/\.k8s\.io\//.test(object.apiVersion);
   return object;
 }
 
