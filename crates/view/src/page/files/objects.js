@@ -140,7 +140,8 @@ export class Objects {
   difference(object, uid, redraw) {
     if (object) return this.between.elements(object, this.past.ends, redraw);
     const { from, to } = this.past.ends;
-    if (!this.past.byUid.size) return [element("p", "faint", `No object differs between @${from} and @${to}. Move the slider to another moment.`)];
+    if (from === to) return [element("p", "faint", `Nothing differs from @${from} yet: move the slider, or let the present go on.`)];
+    if (!this.past.byUid.size) return [element("p", "faint", `No object differs between @${from} and @${to}.`)];
     return [element("p", "faint", uid ? `It is the same @${from} and @${to}.` : "Choose an object to see what differs.")];
   }
 

@@ -31,7 +31,7 @@ export class Travel {
     this.fork.id = "fork";
     this.forked = element("span");
     this.forked.setAttribute("role", "status");
-    place.append(this.live, button("◀", () => this.step(-1), "Previous revision"), this.slider, button("▶", () => this.step(1), "Next revision"),
+    place.prepend(this.live, button("◀", () => this.step(-1), "Previous revision"), this.slider, button("▶", () => this.step(1), "Next revision"),
       this.words, this.comparing, this.fork, this.forked);
   }
 
