@@ -219,6 +219,7 @@ test("what came, went and changed in the whole cluster between two moments is li
   // The present goes on: what happens from here on is added.
   await create(map("coming", { colour: "green" }));
   await choose("ConfigMap default/changing");
+  await page.locator("#detail .line", { hasText: "colour: red" }).waitFor();
   await page.keyboard.press("e");
   const area = page.locator("textarea.yaml");
   await area.fill((await area.inputValue()).replace("colour: red", "colour: blue"));

@@ -45,13 +45,13 @@ export class Warnings {
 function begin(warning) {
   const times = element("p", "faint");
   const reconcile = element("a");
-  const links = [element("p", "", reconcile), element("p", "", warning.uid ? link(`#objects/${warning.uid}`, "the object") : "")];
+  const links = [warning.reconcile ? element("p", "", reconcile) : null, warning.uid ? element("p", "", link(`#objects/${warning.uid}`, "the object")) : null];
   const update = ({ times: count, first, last, reconcile: id }) => {
     times.textContent = `${counted(count, "time")}, first ${clock(first)}, last ${clock(last)}`;
     reconcile.href = `#reconciles/${id}`;
-    reconcile.textContent = id ? `the last reconcile, #${id}` : "";
+    reconcile.textContent = `the last reconcile, #${id}`;
   };
-  return { id: warning.id, elements: [element("h2", "", warning.what), element("p", "", warning.advice), times, ...links], update };
+  return { id: warning.id, elements: [element("h2", "", warning.what), element("p", "", warning.advice), times, ...links.filter(Boolean)], update };
 }
 
 function isCurrent(warning) {
