@@ -30,18 +30,41 @@ test("the report of an exploration is a grid, and its plan is played step by ste
   await different.click();
   await page.locator("#detail b.bad", { hasText: "different" }).waitFor();
   assert.match(await different.getAttribute("aria-label"), /^different: .* after step create$/);
-  await page.getByRole("button", { name: "Play step by step" }).first().click();
-  await page.waitForFunction(() => document.querySelectorAll("#detail .story li").length === 1);
-  await page.keyboard.press("]");
-  await page.keyboard.press("]");
-  await page.waitForFunction(() => document.querySelectorAll("#detail .story li").length === 3);
-  assert.equal(await page.locator("#detail .story li.now").count(), 1);
-  await page.keyboard.press("[");
-  await page.waitForFunction(() => document.querySelectorAll("#detail .story li").length === 2);
-  await page.getByRole("button", { name: "All" }).first().click();
-  await page.locator("#detail .story li", { hasText: "⚡" }).first().waitFor();
   await picture(page, "explore");
   assert.deepEqual(await violations(page), []);
+  // What the plan did, event by event, is a timeline with one that is looked at.
+  await page.getByRole("link", { name: "Play step by step" }).first().click();
+  const now = page.locator("#list .row[aria-current]");
+  await now.filter({ hasText: "step create" }).waitFor();
+  await page.locator("#detail", { hasText: /1 of \d+/ }).waitFor();
+  assert.ok(await page.locator("#list .row.later").count() > 3);
+  await page.keyboard.press("]");
+  // The step made the object, which is shown line by line.
+  await now.filter({ hasText: "the step: apps.broken.example.com/app created" }).waitFor();
+  await page.locator("#detail .difference .added", { hasText: "text: hello" }).waitFor();
+  await page.keyboard.press("]");
+  await now.filter({ hasText: "reconcile" }).waitFor();
+  await page.keyboard.press("[");
+  await now.filter({ hasText: "the step:" }).waitFor();
+  // A write of the operator says in which reconcile it was, and what that had read.
+  await page.locator("#list .row", { hasText: "create configmaps/app" }).first().click();
+  await page.locator("#detail section", { hasText: "It had read:" }).locator("li", { hasText: "App app: revision" }).waitFor();
+  await page.locator("#detail .difference .added", { hasText: "kind: ConfigMap" }).waitFor();
+  await page.locator("#detail section", { hasText: "The cluster so far" }).locator("li", { hasText: "configmaps/app" }).waitFor();
+  // Where the plan struck, and what came of it; the address leads there.
+  await page.locator("#list .row", { hasText: "⚡" }).first().click();
+  await page.locator("#detail section", { hasText: "What came of it" }).locator(".bad", { hasText: "different configmaps/app" }).waitFor();
+  await picture(page, "play");
+  assert.deepEqual(await violations(page), []);
+  const address = await page.evaluate(() => location.hash);
+  assert.match(address, /^#explore\/[^/]+\/\d+\/\d+$/);
+  const linked = await shown.context.newPage();
+  await linked.goto(`${dev.link.split("#")[0]}${address}`);
+  await linked.locator("#list .row[aria-current]", { hasText: "⚡" }).waitFor();
+  await linked.close();
+  // Back to the report.
+  await page.keyboard.press("Escape");
+  await page.locator("#detail table.grid").first().waitFor();
   shown.check();
 });
 

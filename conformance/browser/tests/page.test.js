@@ -197,12 +197,68 @@ test("the slider shows the tree and an object as they were, and any two versions
   assert.equal(await row("traveller").count(), 0);
   await page.keyboard.press("Escape");
   await page.locator("#detail .line", { hasText: "colour: blue" }).waitFor();
-  await page.getByRole("button", { name: "Compare" }).click();
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
   const difference = page.locator(".difference");
   await difference.locator(".removed", { hasText: "colour: red" }).waitFor();
   await difference.locator(".added", { hasText: "colour: blue" }).waitFor();
   await picture(page, "difference");
   assert.deepEqual(await violations(page), []);
+  shown.check();
+});
+
+test("what came, went and changed in the whole cluster between two moments is listed, each with what differs", async () => {
+  await create(map("going", { colour: "red" }));
+  const changing = await create(map("changing", { colour: "red" }));
+  await toObjects();
+  await row("ConfigMap default/changing").waitFor();
+  // Out of the field in which one types.
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("c");
+  await page.locator("#travel output", { hasText: /@\d+ → now/ }).waitFor();
+  const since = Number(await page.locator("#revision").evaluate((slider) => slider.max));
+  // The present goes on: what happens from here on is added.
+  await create(map("coming", { colour: "green" }));
+  await choose("ConfigMap default/changing");
+  await page.locator("#detail .line", { hasText: "colour: red" }).waitFor();
+  await page.keyboard.press("e");
+  const area = page.locator("textarea.yaml");
+  await area.fill((await area.inputValue()).replace("colour: red", "colour: blue"));
+  await page.keyboard.press("Control+Enter");
+  await page.locator("#detail .line", { hasText: "colour: blue" }).waitFor();
+  await choose("ConfigMap default/going");
+  await page.locator('button[data-act="delete"]').click();
+  await page.locator(".question").getByRole("button", { name: "Delete" }).click();
+  await page.locator("#detail", { hasText: "It is gone" }).waitFor();
+  const until = Number(await page.locator("#revision").evaluate((slider) => slider.max));
+  const moments = `/at/${until}/since/${since}`;
+  await page.locator("#filter").fill("");
+  await page.goto(`${dev.link.split("#")[0]}#objects/${moments}`);
+  await row("ConfigMap default/coming").filter({ hasText: "created" }).waitFor();
+  await row("ConfigMap default/going").filter({ hasText: "deleted" }).waitFor();
+  assert.equal(await row("ConfigMap default/traveller").count(), 0);
+  await page.locator("#travel output", { hasText: /1 created, \d+ changed, 1 deleted/ }).waitFor();
+  await row("ConfigMap default/changing").filter({ hasText: "changed" }).click();
+  const difference = page.locator("#detail .difference");
+  await difference.locator(".removed", { hasText: "colour: red" }).waitFor();
+  await difference.locator(".added", { hasText: "colour: blue" }).waitFor();
+  await picture(page, "between");
+  assert.deepEqual(await violations(page), []);
+  // The address has both moments and the object.
+  const address = await page.evaluate(() => location.hash);
+  assert.equal(address, `#objects/${changing}${moments}`);
+  const linked = await follow(address);
+  await linked.locator("#detail .difference .added", { hasText: "colour: blue" }).waitFor();
+  await revealed(linked, "changing");
+  await linked.close();
+  // Moved to before all of it, nothing differs; and back to everything.
+  await page.locator("#revision").evaluate((slider, since) => { slider.value = since; slider.dispatchEvent(new Event("input")); }, since);
+  await page.locator("#travel output", { hasText: "nothing differs" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.locator("#travel:not(.past)").waitFor();
+  await page.locator("#filter").fill("traveller");
+  await row("ConfigMap default/traveller").waitFor();
   shown.check();
 });
 

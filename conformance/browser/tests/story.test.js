@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openBrowser, openPage, picture, start, violations } from "./support.js";
+import { openBrowser, openPage, picture, send, start, violations } from "./support.js";
 
 let demo, browser, shown, page;
 
@@ -41,6 +41,22 @@ test("the story is told beside the page, and leads to moments and objects", asyn
   await scale.locator("a", { hasText: "Deployment viewer-markdownview-sample changed: replicas 3 → 5" }).click();
   await page.locator("#detail .line", { hasText: "replicas: 5" }).first().waitFor();
   await page.keyboard.press("Escape");
+  shown.check();
+});
+
+test("the cluster of the story is forked, and its fork goes its own way", async () => {
+  await page.goto(`${demo.link.split("#")[0]}#objects`);
+  await page.getByRole("button", { name: "Fork from here" }).click();
+  const link = await page.locator("#travel a").getAttribute("href");
+  const fork = await openPage(browser, link);
+  await fork.page.locator("h1", { hasText: "fork of revision" }).waitFor();
+  const { ok, body } = await send(fork.page, "/api/apply", { edited: JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "only-there", namespace: "default" } }) });
+  assert.ok(ok, body.message);
+  await fork.page.goto(`${link.split("#")[0]}#objects/${body.uid}`);
+  await fork.page.locator("#list .row", { hasText: "only-there" }).waitFor();
+  assert.equal(await page.evaluate(async (uid) => (await fetch(`/api/object?uid=${uid}`)).status, body.uid), 404);
+  fork.check();
+  await fork.context.close();
   shown.check();
 });
 

@@ -1,7 +1,7 @@
 // What the tests share: `kubewright dev` with the example operator, and a browser that looks at its page.
 
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -26,10 +26,11 @@ export async function startDev() {
 
 const built = join(checkout, "target/debug");
 
+const program = () => process.env.KUBEWRIGHT ?? join(built, "kubewright");
+
 /** Starts the command, and waits for the link of its page. */
 export async function start(words, { cwd, env = process.env } = {}) {
-  const program = process.env.KUBEWRIGHT ?? join(built, "kubewright");
-  const child = spawn(program, words, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program(), words, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   const found = new Promise((resolve, reject) => {
     const hear = (piece) => {
@@ -47,15 +48,51 @@ export async function start(words, { cwd, env = process.env } = {}) {
 
 /** A cluster whose Pods are processes of this machine, with the image `shell:dev`. */
 export async function startProcessCluster(folder) {
-  const program = process.env.KUBEWRIGHT ?? join(built, "kubewright");
   const kubeconfig = join(folder, "kubeconfig");
-  const child = spawn(program, ["apiserver", "--secure-port=0", "--controllers=all", "--run-images", "--kubeconfig-out", kubeconfig], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(program(), ["apiserver", "--secure-port=0", "--controllers=all", "--run-images", "--kubeconfig-out", kubeconfig], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((resolve) => { child.on("exit", resolve); });
   const isUp = new Promise((resolve) => { child.stdout.on("data", (piece) => { if (String(piece).includes("KUBECONFIG=")) resolve(true); }); });
   if (await Promise.race([isUp, ended]) !== true) throw new Error("kubewright apiserver ended");
-  const loaded = spawnSync(program, ["image", "load", "shell:dev", "--binary", "/bin/sh", "--kubeconfig", kubeconfig], { encoding: "utf8" });
+  const loaded = spawnSync(program(), ["image", "load", "shell:dev", "--binary", "/bin/sh", "--kubeconfig", kubeconfig], { encoding: "utf8" });
   if (loaded.status !== 0) throw new Error(loaded.stderr);
   return { kubeconfig, stop: () => { child.kill("SIGINT"); return ended; } };
+}
+
+/** The sources of a project as `init` and `create api` write them, built beside the scaffolds of other tests. */
+export class Scaffold {
+  constructor() {
+    this.root = mkdtempSync(join(tmpdir(), "kubewright-browser-"));
+    this.folder = join(this.root, "shop");
+    mkdirSync(this.folder);
+    // With the versions of this workspace, so that nothing is downloaded and little is compiled.
+    writeFileSync(join(this.root, "Cargo.toml"), '[workspace]\nresolver = "3"\nmembers = ["shop"]\n');
+    copyFileSync(join(checkout, "Cargo.lock"), join(this.root, "Cargo.lock"));
+    this.env = { ...process.env, CARGO_TARGET_DIR: join(checkout, "target/scaffolds/target"), CARGO_INCREMENTAL: "0", CARGO_PROFILE_DEV_DEBUG: "false",
+      RUSTFLAGS: "-Dwarnings", CARGO_NET_OFFLINE: "true" };
+    delete this.env.KUBECONFIG;
+  }
+
+  /** Runs the command in the project's folder. */
+  kubewright(words) {
+    const ran = spawnSync(program(), words.split(" "), { cwd: this.folder, env: this.env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    if (ran.status !== 0) throw new Error(`${words}: ${ran.stdout}${ran.stderr}`);
+  }
+
+  /** What somebody does in an editor. */
+  edit(name, from, to) {
+    const path = join(this.folder, name);
+    const text = readFileSync(path, "utf8");
+    if (!text.includes(from)) throw new Error(`${name} has no ${from}:\n${text}`);
+    writeFileSync(path, text.replace(from, to));
+  }
+
+  dev() {
+    return start(["dev"], { cwd: this.folder, env: this.env });
+  }
+
+  remove() {
+    rmSync(this.root, { recursive: true, force: true });
+  }
 }
 
 /** A project whose operator is a program that is built already, and whose cargo only takes it: a save is there in no time. */
@@ -90,7 +127,8 @@ printf '{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"shop"},"m
     const folder = join(this.folder, "target/explore");
     mkdirSync(folder, { recursive: true });
     // What is found fails the test: the report is what counts.
-    const ran = spawnSync("cargo", ["test", "--locked", "-p", "broken-operators", "--test", "edits"],
+    // Of the whole workspace, as the command was built: of a package alone everything would be compiled anew.
+    const ran = spawnSync("cargo", ["test", "--locked", "--workspace", "--test", "edits"],
       { cwd: checkout, env: { ...process.env, KUBEWRIGHT_EXPLORE_REPORT: folder }, encoding: "utf8" });
     if (readdirSync(folder).length === 0) throw new Error(ran.stdout + ran.stderr);
   }

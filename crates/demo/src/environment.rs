@@ -24,11 +24,11 @@ use kubewright_runtime::serve::BindAddress;
 use kubewright_runtime::stop::Stopper;
 use kubewright_runtime::trace::Trace;
 use kubewright_system::listen::free_ports;
-use kubewright_view::SharedModel;
+use kubewright_view::{LiveView, SharedModel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::inside::InsidePage;
+use super::inside;
 use super::watcher::{Notice, NoticeSender};
 
 /// How long the operator may take to stop.
@@ -47,12 +47,13 @@ const IMAGE: &str = "controller:latest";
 pub(super) struct DemoEnvironment {
     pub(super) embedded: Embedded,
     pub(super) cluster: Arc<Cluster>,
-    controllers: Vec<ControllerStats>,
+    controllers: Controllers,
+    controller_stats: Vec<ControllerStats>,
     notices: NoticeSender,
     progress: Progress,
     operator: Option<Running>,
     /// The page that shows what happens inside, once it is served.
-    inside: Option<InsidePage>,
+    inside: Option<LiveView>,
 }
 
 /// The running operator.
@@ -80,14 +81,16 @@ impl DemoEnvironment {
     /// Starts the cluster.
     pub(super) async fn start(notices: &NoticeSender, secure_port: u16) -> Result<Self, Box<dyn Error>> {
         let progress = Progress::written_to(Box::new(notices.clone()));
-        let manager = Controllers::all().nodes(NODES).manager()?;
-        let controllers = manager.stats().into_iter().map(|(_, stats)| stats).collect();
+        let controllers = Controllers::all().nodes(NODES);
+        let manager = controllers.manager()?;
+        let controller_stats = manager.stats().into_iter().map(|(_, stats)| stats).collect();
         let embedded = Embedded::start_with(secure_port, None, Some(manager), &progress).await?;
         let cluster = Cluster::of(embedded.client(), format!("demo ({})", embedded.url()));
         Ok(DemoEnvironment {
             cluster: Arc::new(cluster),
             embedded,
             controllers,
+            controller_stats,
             notices: notices.clone(),
             progress,
             operator: None,
@@ -179,7 +182,7 @@ impl DemoEnvironment {
         let namespace = operator.account.namespace.as_deref().unwrap_or_default();
         let user = format!("system:serviceaccount:{namespace}:{}", operator.account.name);
         model.rights(user, operator.description.clone());
-        let inside = InsidePage::start(model, &self.embedded, operator.debug).await?;
+        let inside = inside::show(model, &self.embedded, &self.controllers, operator.debug).await?;
         let link = inside.link().to_owned();
         self.inside = Some(inside);
         Ok(link)
@@ -188,7 +191,7 @@ impl DemoEnvironment {
     /// The statistics of the operator's controllers, and of the cluster's own.
     pub(super) fn stats(&self) -> (&[ControllerStats], &[ControllerStats]) {
         let own = self.operator.as_ref().map_or(&[][..], |operator| &operator.stats);
-        (own, &self.controllers)
+        (own, &self.controller_stats)
     }
 
     /// The number of successful writes: by everybody, and by the operator.

@@ -5,11 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use kubewright_cluster::embedded::Embedded;
-use kubewright_runtime::stop::Stopper;
-use kubewright_view::{
-    ClientCluster, Model, Page, PageContent, SharedModel, StoryLine, follow_operator, follow_server,
-};
-use tokio::task::JoinHandle;
+use kubewright_cluster::progress::Progress;
+use kubewright_controllers::Controllers;
+use kubewright_view::{LiveCluster, LiveOperator, LiveSettings, LiveView, Model, SharedModel, StoryLine};
 
 use super::line::{Content, ObjectChange};
 
@@ -64,43 +62,23 @@ fn happened(change: &ObjectChange) -> String {
     }
 }
 
-/// The page, as long as it is served.
-pub(super) struct InsidePage {
-    page: Page,
-    stopper: Stopper,
-    sources: Vec<JoinHandle<()>>,
-}
-
-impl InsidePage {
-    /// Serves it on a free port of this machine. `debug` is where the operator says what it does.
-    pub(super) async fn start(model: SharedModel, embedded: &Embedded, debug: SocketAddr) -> io::Result<Self> {
-        let content = PageContent {
-            title: "kubewright demo".to_owned(),
-            model: model.clone(),
-            cluster: Arc::new(ClientCluster::read_only(embedded.client()).with_writes(true)),
-            explorations: None,
-        };
-        let page = Page::start(0, content).await?;
-        let (stopper, stop) = Stopper::new();
-        let sources = vec![
-            tokio::spawn(follow_server(embedded.server().clone(), model.clone(), stop.clone())),
-            tokio::spawn(follow_operator(Arc::new(debug), model, stop)),
-        ];
-        Ok(InsidePage { page, stopper, sources })
-    }
-
-    /// Where it is, with the token that lets one in.
-    pub(super) fn link(&self) -> &str {
-        self.page.link()
-    }
-
-    /// Ends it.
-    pub(super) async fn stop(self) {
-        self.stopper.stop();
-        self.page.stop().await;
-        for source in self.sources {
-            // One that failed has nothing more to do either.
-            let _ = source.await;
-        }
-    }
+/// Serves it on a free port of this machine. `debug` is where the operator says what it does; a fork of the cluster has the same controllers, and is
+/// said on the page that asked for it: it is no part of the story.
+pub(super) async fn show(
+    model: SharedModel,
+    embedded: &Embedded,
+    controllers: &Controllers,
+    debug: SocketAddr,
+) -> io::Result<LiveView> {
+    let settings = LiveSettings {
+        title: "kubewright demo".to_owned(),
+        port: 0,
+        operator: LiveOperator::At(Arc::new(debug)),
+        cluster: LiveCluster::Here {
+            server: embedded.server().clone(),
+            controllers: Box::new(controllers.clone()),
+        },
+        explorations: None,
+    };
+    LiveView::start(model, settings, &Progress::written_to(Box::new(io::sink()))).await
 }

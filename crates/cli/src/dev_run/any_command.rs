@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kubewright_cluster::Reference;
 use kubewright_cluster::progress::Progress;
 use kubewright_system::signals::{Received, Signals};
-use kubewright_view::{OperatorKinds, OperatorState};
+use kubewright_view::{LiveOperator, LiveSettings, OperatorKinds, OperatorState};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -19,7 +19,7 @@ use super::session::{INTERRUPTED, ended};
 use super::settings::{Samples, Settings};
 use super::target_cluster::TargetCluster;
 use super::watch::Changes;
-use crate::shown::{Shown, ShownOperator, ShownSettings};
+use crate::shown::Shown;
 
 /// Where the operator's account is, in a cluster of this process.
 const NAMESPACE: &str = "kubewright-dev";
@@ -52,10 +52,10 @@ async fn run(settings: &Settings<'_>, command: &str, installed: &[PathBuf]) -> R
     };
     let view = match settings.view {
         Some(page) => {
-            let shown = ShownSettings {
+            let shown = LiveSettings {
                 title: "kubewright dev".to_owned(),
                 port: page.port,
-                operator: ShownOperator::Silent,
+                operator: LiveOperator::Silent,
                 cluster: place.shown(settings, page),
                 explorations: None,
             };

@@ -11,10 +11,11 @@ use kubewright_cluster::kubeconfig::{self, TemporaryFolder};
 use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{Cluster, ConnectError, ServerAddress};
 use kubewright_runtime::flags::Environment;
+use kubewright_view::LiveCluster;
 
 use super::settings::Settings;
 use crate::cluster_arguments::connect;
-use crate::shown::{ShownCluster, ViewArguments};
+use crate::shown::ViewArguments;
 
 /// Where the operator runs.
 pub(super) struct TargetCluster {
@@ -84,13 +85,13 @@ impl TargetCluster {
     }
 
     /// It, as a page shows it.
-    pub(super) fn shown(&self, settings: &Settings<'_>, view: ViewArguments) -> ShownCluster {
+    pub(super) fn shown(&self, settings: &Settings<'_>, view: ViewArguments) -> LiveCluster {
         match self.server() {
-            Some(server) => ShownCluster::Here {
+            Some(server) => LiveCluster::Here {
                 server: server.clone(),
                 controllers: Box::new(settings.common.controllers.clone()),
             },
-            None => ShownCluster::Elsewhere {
+            None => LiveCluster::Elsewhere {
                 client: self.cluster.client().clone(),
                 allow_writes: view.allow_writes,
             },

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use kubewright_cluster::progress::Progress;
 use kubewright_cluster::{ClusterFlags, with_sources};
 use kubewright_system::signals::Signals;
-use kubewright_view::OperatorKinds;
+use kubewright_view::{LiveCluster, LiveOperator, LiveSettings, OperatorKinds};
 
 use crate::cluster_arguments::connect;
 use crate::history_arguments::HISTORY_BYTES;
-use crate::shown::{Shown, ShownCluster, ShownOperator, ShownSettings, ViewArguments};
+use crate::shown::{Shown, ViewArguments};
 use forward::ForwardedPort;
 use workload::{Target, Workload};
 
@@ -94,11 +94,11 @@ async fn watch(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             arguments.operator.clone(),
             workload.port,
         );
-        let settings = ShownSettings {
+        let settings = LiveSettings {
             title: format!("kubewright watch {}", arguments.operator),
             port: arguments.view.port,
-            operator: ShownOperator::At(Arc::new(operator)),
-            cluster: ShownCluster::Elsewhere {
+            operator: LiveOperator::At(Arc::new(operator)),
+            cluster: LiveCluster::Elsewhere {
                 client: client.clone(),
                 allow_writes: arguments.view.allow_writes,
             },

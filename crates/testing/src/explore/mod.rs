@@ -85,6 +85,7 @@ mod spec_edit;
 mod spec_plans;
 mod spec_run;
 mod story;
+mod story_event;
 mod tried;
 mod truth;
 mod webhooks;

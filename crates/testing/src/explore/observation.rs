@@ -14,6 +14,7 @@ use super::cluster::{Cluster, Followed};
 use super::compare::Difference;
 use super::plan::ObjectName;
 use super::rest::WriteCounts;
+use super::story_event::ObjectStory;
 use crate::traffic::{JournaledWrite, Right, TROUBLE, WebhookCall};
 
 /// The cluster after a step, when it had settled.
@@ -122,6 +123,7 @@ pub(super) struct ClusterChange {
     pub(super) revision: u64,
     pub(super) name: ObjectName,
     pub(super) what: Change,
+    before: Option<StoredObject>,
     /// The object after it, or what it was last.
     object: Option<StoredObject>,
 }
@@ -137,6 +139,7 @@ impl ClusterChange {
             revision,
             name: followed.name.clone(),
             what,
+            before: followed.before.clone(),
             object: followed.after.clone().or_else(|| followed.before.clone()),
         }
     }
@@ -149,6 +152,16 @@ impl ClusterChange {
                 && group == kind.group()
                 && (object.namespace(), object.name()) == (key.namespace(), key.name())
         })
+    }
+
+    /// The object before it and after it.
+    pub(super) fn story(&self) -> ObjectStory {
+        ObjectStory {
+            name: self.name.to_string(),
+            revision: self.revision,
+            before: self.before.clone(),
+            after: self.object.clone().filter(|_| !self.is_gone()),
+        }
     }
 
     /// Whether the test itself wrote it.

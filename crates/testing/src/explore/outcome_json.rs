@@ -1,11 +1,13 @@
 //! The outcome of an exploration as data.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::report::{self, Summary};
 use super::search::{Finding, Search};
+use super::story_event::StoryEvent;
 use super::tried::{Outcome, Tried};
 
 /// An exploration that has ended.
@@ -27,6 +29,18 @@ impl Ended<'_> {
             .iter()
             .map(|(class, count)| (class.to_string(), json!(count)))
             .collect();
+        // Findings of one run share its story.
+        let mut stories: Vec<&Arc<[StoryEvent]>> = Vec::new();
+        let mut findings = Vec::new();
+        for finding in self.findings {
+            let known = stories.iter().position(|story| Arc::ptr_eq(story, &finding.story));
+            let played = known.unwrap_or_else(|| {
+                stories.push(&finding.story);
+                stories.len() - 1
+            });
+            findings.push(self.finding(finding, played));
+        }
+        let told = |story: &&Arc<[StoryEvent]>| story.iter().map(StoryEvent::json).collect::<Value>();
         json!({
             "name": self.name,
             "seed": self.summary.seed(),
@@ -38,12 +52,14 @@ impl Ended<'_> {
             "report": self.report,
             "accepted": self.summary.accepted,
             "disappeared": self.summary.disappeared,
-            "findings": self.findings.iter().map(|finding| self.finding(finding)).collect::<Vec<_>>(),
+            "findings": findings,
+            "stories": stories.iter().map(told).collect::<Vec<_>>(),
             "tried": self.search.tried.iter().map(tried).collect::<Vec<_>>(),
         })
     }
 
-    fn finding(&self, finding: &Finding) -> Value {
+    /// A finding; `played` is the place of its story, event by event, among all.
+    fn finding(&self, finding: &Finding, played: usize) -> Value {
         let difference = &finding.difference;
         json!({
             "difference": difference.name,
@@ -53,6 +69,7 @@ impl Ended<'_> {
             "otherPlans": finding.others,
             "parted": finding.parted,
             "story": report::story(self.search, finding),
+            "played": played,
         })
     }
 }

@@ -169,6 +169,7 @@ mod tests {
     use super::super::compare::Difference;
     use super::super::report::Summary;
     use super::super::search::{Finding, Search};
+    use super::super::story_event::{StoryEvent, StoryEventKind};
     use super::*;
 
     #[test]
@@ -180,7 +181,7 @@ mod tests {
         let finding = Finding {
             plan: Some(plan.clone()),
             difference: Difference::new(0, format!("missing configmaps/{hostile}"), vec![hostile.to_owned()]),
-            story: vec![hostile.to_owned()].into(),
+            story: vec![StoryEvent::new(0, StoryEventKind::Step, hostile)].into(),
             others: 0,
             parted: None,
         };

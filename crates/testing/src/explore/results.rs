@@ -9,6 +9,7 @@ use super::compare::Difference;
 use super::observation::Observation;
 use super::plan::Plan;
 use super::story;
+use super::story_event::StoryEvent;
 use super::tried::Outcome;
 
 /// What is kept of a run.
@@ -18,7 +19,7 @@ pub(super) struct RunResult {
     /// The names of accepted problems that it has shown.
     pub(super) tolerated: BTreeSet<String>,
     /// What happened, if an earlier plan does not tell it.
-    pub(super) story: Arc<[String]>,
+    pub(super) story: Arc<[StoryEvent]>,
 }
 
 /// What came of plans, by their numbers. Several threads add to it.
@@ -43,7 +44,7 @@ impl Results {
     ) {
         let is_told = self.0.lock().is_first(at, &differences);
         let story = if is_told {
-            story::lines(run, step_names, Some(plan)).into()
+            story::events(run, step_names, Some(plan)).into()
         } else {
             Arc::default()
         };

@@ -19,6 +19,7 @@ use super::results::Results;
 use super::run::RunRequest;
 use super::scenario::Scenario;
 use super::story;
+use super::story_event::StoryEvent;
 use super::tried::{Outcome, Tried};
 
 /// A plan whose run is not as it should be.
@@ -26,8 +27,8 @@ pub(super) struct Finding {
     /// `None` if the reference itself is wrong.
     pub(super) plan: Option<Plan>,
     pub(super) difference: Difference,
-    /// What happened, line by line. Findings of one run share it.
-    pub(super) story: Arc<[String]>,
+    /// What happened, event by event. Findings of one run share it.
+    pub(super) story: Arc<[StoryEvent]>,
     /// How many other plans show the same.
     pub(super) others: usize,
     /// Where two runs of the plan parted, if they did.
@@ -67,12 +68,12 @@ impl Search {
 
     pub(super) fn add(&mut self, plan: Option<&Plan>, differences: Vec<Difference>, run: &Observation) {
         if !differences.is_empty() {
-            let story = story::lines(run, &self.step_names, plan).into();
+            let story = story::events(run, &self.step_names, plan).into();
             self.add_told(plan, differences, &story);
         }
     }
 
-    fn add_told(&mut self, plan: Option<&Plan>, differences: Vec<Difference>, story: &Arc<[String]>) {
+    fn add_told(&mut self, plan: Option<&Plan>, differences: Vec<Difference>, story: &Arc<[StoryEvent]>) {
         for difference in differences {
             let known = self
                 .findings

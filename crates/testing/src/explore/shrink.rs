@@ -86,7 +86,7 @@ fn attempt(scenario: &Scenario, finding: &mut Finding, plan: &Plan, steps: &[Str
             .unwrap_or(step)
     };
     let names: Vec<String> = smaller.steps.iter().map(|step| step.name.clone()).collect();
-    finding.story = story::lines(&run, &names, Some(plan)).into();
+    finding.story = story::events(&run, &names, Some(plan)).into();
     finding.difference = same;
     finding.difference.step = number(finding.difference.step);
     let mut plan = plan.clone();

@@ -9,6 +9,7 @@ use kubewright_runtime::trace::{
 
 use super::observation::{ClusterChange, Observation};
 use super::plan::{Disturbance, Plan};
+use super::story_event::{ObjectStory, ReadStory, StoryEvent, StoryEventKind};
 use crate::traffic::{JournaledWrite, Strike, WebhookTrouble};
 
 /// How many lines are told.
@@ -18,8 +19,8 @@ const LINES_BEFORE: usize = 12;
 /// What marks the strike.
 const MARK: &str = "⚡";
 
-/// The story of a run, line by line.
-pub(super) fn lines(run: &Observation, names: &[String], plan: Option<&Plan>) -> Vec<String> {
+/// The story of a run, event by event: a line of a report each.
+pub(super) fn events(run: &Observation, names: &[String], plan: Option<&Plan>) -> Vec<StoryEvent> {
     let mut teller = Teller {
         run,
         plan,
@@ -28,21 +29,21 @@ pub(super) fn lines(run: &Observation, names: &[String], plan: Option<&Plan>) ->
         reconciles: BTreeMap::new(),
         writes: run.writes.iter().filter(|write| write.step != usize::MAX).peekable(),
         changes: run.changes.iter().filter(|change| is_told(run, change)).peekable(),
-        lines: Vec::new(),
+        events: Vec::new(),
     };
     for record in &run.trace {
         teller.until(record.sequence, record.server.unwrap_or_default());
         teller.record(record);
     }
     teller.until(u64::MAX, u64::MAX);
-    let mut lines = teller.lines;
+    let mut events = teller.events;
     if let Some(plan) = plan
         && is_after_a_step(&plan.disturbance)
-        && !lines.iter().any(|line| line.contains(MARK))
+        && !events.iter().any(is_strike)
     {
-        lines.push(format!("{MARK} {plan}"));
+        events.push(StoryEvent::new(0, StoryEventKind::Strike, format!("{MARK} {plan}")));
     }
-    shorten(lines)
+    shorten(events)
 }
 
 fn is_before_a_step(disturbance: &Disturbance) -> bool {
@@ -72,47 +73,56 @@ fn is_after_a_step(disturbance: &Disturbance) -> bool {
     )
 }
 
-/// Others' changes of what the operator watches. Its own are told as its writes.
-fn is_told(run: &Observation, change: &ClusterChange) -> bool {
-    let is_own = |write: &JournaledWrite| {
-        let resource = write.address.resource.split('/').next().unwrap_or_default();
-        let name = &write.address.name;
-        let is_named = match name.strip_suffix('*') {
-            Some(prefix) => change.name.name.starts_with(prefix),
-            None => change.name.name == *name,
-        };
-        write.effective
-            && resource == change.name.resource
-            && is_named
-            && (write.revision + 1..=write.revision_after).contains(&change.revision)
-    };
-    let began = run.began.first().copied().unwrap_or_default();
-    change.revision > began && run.watched.contains(&change.name.resource) && !run.writes.iter().any(is_own)
+fn is_strike(event: &StoryEvent) -> bool {
+    event.text.contains(MARK)
 }
 
-/// The lines around the strike.
-fn shorten(mut lines: Vec<String>) -> Vec<String> {
-    if lines.len() <= MOST_LINES {
-        return lines;
+/// Whether a change came of a write of the operator.
+fn came_of(change: &ClusterChange, write: &JournaledWrite) -> bool {
+    let resource = write.address.resource.split('/').next().unwrap_or_default();
+    let name = &write.address.name;
+    let is_named = match name.strip_suffix('*') {
+        Some(prefix) => change.name.name.starts_with(prefix),
+        None => change.name.name == *name,
+    };
+    write.effective
+        && resource == change.name.resource
+        && is_named
+        && (write.revision + 1..=write.revision_after).contains(&change.revision)
+}
+
+/// Others' changes of what the operator watches. Its own are told as its writes.
+fn is_told(run: &Observation, change: &ClusterChange) -> bool {
+    let began = run.began.first().copied().unwrap_or_default();
+    change.revision > began
+        && run.watched.contains(&change.name.resource)
+        && !run.writes.iter().any(|write| came_of(change, write))
+}
+
+/// The events around the strike.
+fn shorten(mut events: Vec<StoryEvent>) -> Vec<StoryEvent> {
+    if events.len() <= MOST_LINES {
+        return events;
     }
-    let strike = lines.iter().position(|line| line.contains(MARK)).unwrap_or_default();
-    let first = strike.saturating_sub(LINES_BEFORE).min(lines.len() - MOST_LINES);
-    let after = lines.len() - first - MOST_LINES;
-    lines.truncate(first + MOST_LINES);
-    lines.drain(..first);
+    let strike = events.iter().position(is_strike).unwrap_or_default();
+    let first = strike.saturating_sub(LINES_BEFORE).min(events.len() - MOST_LINES);
+    let after = events.len() - first - MOST_LINES;
+    events.truncate(first + MOST_LINES);
+    events.drain(..first);
+    let left_out = |text| StoryEvent::new(0, StoryEventKind::LeftOut, text);
     if first > 0 {
-        lines.insert(0, format!("… {first} lines before"));
+        events.insert(0, left_out(format!("… {first} lines before")));
     }
     if after > 0 {
-        lines.push(format!("… {after} lines more"));
+        events.push(left_out(format!("… {after} lines more")));
     }
-    lines
+    events
 }
 
 /// A reconcile that runs, and whether it is told of yet.
 struct OpenReconcile {
     of: String,
-    reads: Vec<String>,
+    reads: Vec<ReadStory>,
     is_told: bool,
 }
 
@@ -124,7 +134,7 @@ struct Teller<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a
     reconciles: BTreeMap<ReconcileId, OpenReconcile>,
     writes: std::iter::Peekable<W>,
     changes: std::iter::Peekable<C>,
-    lines: Vec<String>,
+    events: Vec<StoryEvent>,
 }
 
 impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterChange>> Teller<'a, W, C> {
@@ -139,17 +149,23 @@ impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterC
             let limit = write.map_or(revision, |write| write.revision.min(revision));
             if let Some(change) = self.changes.next_if(|change| change.revision <= limit) {
                 self.begin_step(self.run.step_at(change.revision));
-                self.lines.push(format!("  {}", told_change(change)));
+                self.tell(1, StoryEventKind::Change, told_change(change), Some(change.story()));
             } else if let Some(write) = write {
                 self.writes.next();
                 self.begin_step(Some(write.step));
                 let of = self.only_reconcile();
                 self.tell_reconcile(of);
-                self.lines.push(format!("    {}", told_write(write, self.plan)));
+                let wrote = self.run.changes.iter().find(|change| came_of(change, write));
+                let text = told_write(write, self.plan);
+                self.tell(2, StoryEventKind::Write, text, wrote.map(ClusterChange::story));
             } else {
                 return;
             }
         }
+    }
+
+    fn tell(&mut self, depth: usize, is: StoryEventKind, text: String, object: Option<ObjectStory>) {
+        self.events.push(StoryEvent::new(depth, is, text).about(object));
     }
 
     fn begin_step(&mut self, step: Option<usize>) {
@@ -158,12 +174,12 @@ impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterC
         }
         self.step = step;
         let name = step.and_then(|step| self.names.get(step)).map_or("?", String::as_str);
-        self.lines.push(format!("step {name}"));
+        self.tell(0, StoryEventKind::Step, format!("step {name}"), None);
         if let Some(plan) = self.plan
             && plan.step == name
             && is_before_a_step(&plan.disturbance)
         {
-            self.lines.push(format!("  {MARK} {plan}"));
+            self.tell(1, StoryEventKind::Strike, format!("{MARK} {plan}"), None);
         }
     }
 
@@ -179,12 +195,15 @@ impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterC
             return;
         };
         if !open.is_told {
-            self.lines.push(format!("  reconcile {id} of {}", open.of));
+            let text = format!("reconcile {id} of {}", open.of);
+            self.events.push(StoryEvent::new(1, StoryEventKind::Reconcile, text));
         }
         open.is_told = true;
         if !open.reads.is_empty() {
-            self.lines.push(format!("    had read {}", open.reads.join(", ")));
-            open.reads.clear();
+            let reads = std::mem::take(&mut open.reads);
+            let all: Vec<&str> = reads.iter().map(|read| read.text.as_str()).collect();
+            let event = StoryEvent::new(2, StoryEventKind::Read, format!("had read {}", all.join(", ")));
+            self.events.push(StoryEvent { reads, ..event });
         }
     }
 
@@ -210,12 +229,12 @@ impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterC
                 }
             }
             TraceEvent::Read(read) => self.read(id, read, record.server),
-            TraceEvent::Called(call) if !call.is_write() => self.had_read(id, asked(call)),
+            TraceEvent::Called(call) if !call.is_write() => self.had_read(id, asked(call), None),
             TraceEvent::Ended { error, .. } => {
                 if let Some(error) = error {
                     self.tell_reconcile(id);
                     let first = error.lines().next().unwrap_or_default();
-                    self.lines.push(format!("    fails: {first}"));
+                    self.tell(2, StoryEventKind::Failure, format!("fails: {first}"), None);
                 }
                 if let Some(id) = id {
                     self.reconciles.remove(&id);
@@ -225,9 +244,9 @@ impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterC
         }
     }
 
-    fn had_read(&mut self, id: Option<ReconcileId>, what: String) {
+    fn had_read(&mut self, id: Option<ReconcileId>, text: String, missed: Option<ObjectStory>) {
         if let Some(open) = id.and_then(|id| self.reconciles.get_mut(&id)) {
-            open.reads.push(what);
+            open.reads.push(ReadStory { text, missed });
         }
     }
 
@@ -244,35 +263,47 @@ impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterC
             Found::Objects(count) => format!("{count}"),
         };
         match self.stale(read, server) {
-            Some(stale) => {
-                self.had_read(id, format!("{what}: {found} (stale: {stale})"));
+            Some((stale, missed)) => {
+                self.had_read(id, format!("{what}: {found} (stale: {stale})"), Some(missed));
                 self.tell_reconcile(id);
             }
-            None => self.had_read(id, format!("{what}: {found}")),
+            None => self.had_read(id, format!("{what}: {found}"), None),
         }
     }
 
-    /// What the server had instead of what was read.
-    fn stale(&self, read: &CacheRead, server: Option<u64>) -> Option<String> {
+    /// What the server had instead of what was read: in words, and from the one to the other.
+    fn stale(&self, read: &CacheRead, server: Option<u64>) -> Option<(String, ObjectStory)> {
         let ReadTarget::Key(key) = &read.target else {
             return None;
         };
         let server = server?;
-        let newest = self
-            .run
-            .changes
-            .iter()
-            .rev()
-            .find(|change| change.revision <= server && change.is_of(&read.kind, key))?;
+        let mut all = self.run.changes.iter().rev();
+        let newest = all.find(|change| change.revision <= server && change.is_of(&read.kind, key))?;
         let revision = newest.revision;
-        match (read.found, newest.is_gone()) {
-            (Found::Object(Some(found)), false) if found < revision => {
-                Some(format!("the server has revision {revision}"))
-            }
-            (Found::Object(_), true) => Some(format!("it is gone since revision {revision}")),
-            (Found::Nothing, false) => Some(format!("the server has it at revision {revision}")),
+        let words = match (read.found, newest.is_gone()) {
+            (Found::Object(Some(found)), false) if found < revision => format!("the server has revision {revision}"),
+            (Found::Object(_), true) => format!("it is gone since revision {revision}"),
+            (Found::Nothing, false) => format!("the server has it at revision {revision}"),
+            _ => return None,
+        };
+        let was_read = match read.found {
+            Found::Object(Some(found)) => all
+                .find(|change| change.revision == found)
+                .and_then(|one| one.story().after),
             _ => None,
-        }
+        };
+        // What was there before the run began was changed by the first of its changes.
+        let before = was_read.or_else(|| match read.found {
+            Found::Object(_) => newest.story().before,
+            _ => None,
+        });
+        Some((
+            words,
+            ObjectStory {
+                before,
+                ..newest.story()
+            },
+        ))
     }
 
     /// A key without the test's namespace.
@@ -385,12 +416,13 @@ mod tests {
 
     #[test]
     fn a_long_story_is_told_around_its_strike() {
-        let mut lines: Vec<String> = (0..100).map(|at| format!("line {at}")).collect();
-        lines[60].push_str(MARK);
-        let short = shorten(lines);
+        let line = |at| StoryEvent::new(1, StoryEventKind::Change, format!("line {at}"));
+        let mut events: Vec<StoryEvent> = (0..100).map(line).collect();
+        events[60].text.push_str(MARK);
+        let short: Vec<String> = shorten(events).iter().map(ToString::to_string).collect();
         assert_eq!(short.len(), MOST_LINES + 2);
         assert_eq!(short[0], "… 48 lines before");
-        assert_eq!(short[1], "line 48");
+        assert_eq!(short[1], "  line 48");
         assert_eq!(short[MOST_LINES + 1], "… 12 lines more");
     }
 }

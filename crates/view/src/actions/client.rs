@@ -154,10 +154,18 @@ impl Cluster for ClientCluster {
     fn scale<'a>(&'a self, object: &'a ObjectName, replicas: u32) -> Answer<'a, ()> {
         Box::pin(async move {
             self.check_writes()?;
-            let path = format!("{}/scale?fieldManager={FIELD_MANAGER}", self.path(object).await?);
+            let path = self.path(object).await?;
             let change = json!({ "spec": { "replicas": replicas } });
-            self.send("PATCH", &path, "application/merge-patch+json", &change)
-                .await?;
+            let media_type = "application/merge-patch+json";
+            let scale = format!("{path}/scale?fieldManager={FIELD_MANAGER}");
+            let scaled = self.send("PATCH", &scale, media_type, &change).await;
+            if scaled.as_ref().is_err_and(|refusal| refusal.code == 404) {
+                // A kind that does not have the subresource is scaled by its own field.
+                let own = format!("{path}?fieldManager={FIELD_MANAGER}");
+                self.send("PATCH", &own, media_type, &change).await?;
+            } else {
+                scaled?;
+            }
             Ok(())
         })
     }
@@ -259,6 +267,40 @@ mod tests {
 
     fn map(data: &Value) -> Value {
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "default" }, "data": data })
+    }
+
+    #[tokio::test]
+    async fn a_kind_without_the_subresource_is_scaled_by_its_own_field() {
+        let server = ApiServer::new(Options::new());
+        let cluster = ClientCluster::read_only(server.client()).with_writes(true);
+        let create = |edited| cluster.apply(Edit { base: None, edited });
+        let schema = json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": { "replicas": { "type": "integer" } } } } });
+        create(json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": "views.example.com" },
+            "spec": {
+                "group": "example.com", "scope": "Namespaced", "names": { "kind": "View", "plural": "views" },
+                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+            },
+        }))
+        .await
+        .unwrap();
+        let view = json!({
+            "apiVersion": "example.com/v1", "kind": "View", "metadata": { "name": "a", "namespace": "default" }, "spec": { "replicas": 1 },
+        });
+        create(view).await.unwrap();
+        let named = |name: &str| ObjectName {
+            api_version: "example.com/v1".to_owned(),
+            kind: "View".to_owned(),
+            namespace: Some("default".to_owned()),
+            name: name.to_owned(),
+        };
+        cluster.scale(&named("a"), 3).await.unwrap();
+        let scaled = cluster
+            .get("/apis/example.com/v1/namespaces/default/views/a")
+            .await
+            .unwrap();
+        assert_eq!(scaled["spec"]["replicas"], 3);
+        assert_eq!(cluster.scale(&named("b"), 3).await.unwrap_err().code, 404);
     }
 
     #[tokio::test]

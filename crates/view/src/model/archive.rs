@@ -225,6 +225,12 @@ impl Archive {
             .filter(|version| !version.is_deletion)
     }
 
+    /// The last version until a revision of each object that changed after an earlier one, whatever came of it.
+    pub(crate) fn between(&self, from: u64, to: u64) -> impl Iterator<Item = &Version> {
+        let last = self.by_uid.keys().filter_map(move |uid| self.at(uid, to));
+        last.filter(move |version| version.revision > from)
+    }
+
     /// The newest object of a kind and name, with the revision since which it is as it is, or of its last version if it is gone.
     pub(crate) fn named(&self, kind: &str, namespace: &str, name: &str) -> Option<(&str, u64)> {
         let is_it = |version: &Version| {
@@ -245,6 +251,11 @@ impl Archive {
     /// The versions of an object, the oldest first.
     pub(crate) fn versions(&self, uid: &str) -> impl Iterator<Item = &Version> {
         self.by_uid.get(uid).into_iter().flat_map(|tracked| &tracked.versions)
+    }
+
+    /// The oldest revision at which everything is known.
+    pub(crate) fn oldest(&self) -> u64 {
+        self.complete_since
     }
 
     /// The newest revision; 0 if nothing is known.

@@ -16,14 +16,6 @@ impl Model {
     pub(crate) fn object_detail(&self, uid: &str, revision: Option<u64>) -> Option<Value> {
         let archive = &self.archive;
         let version = archive.at(uid, revision.unwrap_or(u64::MAX))?;
-        let revisions: BTreeSet<u64> = archive.versions(uid).map(|version| version.revision).collect();
-        let woken = self.timeline.woken_by(&revisions);
-        let moment = |version: &Version| {
-            let mut moment = version.moment();
-            moment["writer"] = json!(self.timeline.writer_of(version.revision));
-            moment["woke"] = json!(woken.get(&version.revision));
-            moment
-        };
         let object = version.object();
         let managed = yaml::managed(&object);
         Some(json!({
@@ -31,11 +23,25 @@ impl Model {
             "yaml": yaml::text(&managed.lines), "lines": managed.lines, "managers": managed.managers,
             "conditions": conditions(&object), "replicas": object["spec"]["replicas"], "containers": containers(&object),
             "isSecret": version.summary.kind == "Secret" && version.summary.api_version == "v1",
-            "moments": archive.versions(uid).map(moment).collect::<Vec<_>>(),
+            "moments": self.moments(archive.versions(uid)),
         }))
     }
 
-    /// What differs between an object at two revisions. Before it was there it was nothing.
+    /// When versions came, who wrote them and whom they woke.
+    fn moments<'a>(&'a self, versions: impl Iterator<Item = &'a Version>) -> Vec<Value> {
+        let versions: Vec<&Version> = versions.collect();
+        let revisions: BTreeSet<u64> = versions.iter().map(|version| version.revision).collect();
+        let woken = self.timeline.woken_by(&revisions);
+        let moment = |version: &&Version| {
+            let mut moment = version.moment();
+            moment["writer"] = json!(self.timeline.writer_of(version.revision));
+            moment["woke"] = json!(woken.get(&version.revision));
+            moment
+        };
+        versions.iter().map(moment).collect()
+    }
+
+    /// What differs between an object at two revisions, and the versions that it came through. Before it was there it was nothing.
     pub(crate) fn difference(&self, uid: &str, from: u64, to: u64) -> Option<Value> {
         let text = |revision| {
             let version = self.archive.at(uid, revision).filter(|version| !version.is_deletion);
@@ -43,7 +49,11 @@ impl Model {
         };
         self.archive.versions(uid).next()?;
         let lines = compare(&text(from).unwrap_or_default(), &text(to).unwrap_or_default());
-        Some(json!({ "from": from, "to": to, "lines": lines }))
+        let passed = self
+            .archive
+            .versions(uid)
+            .filter(|version| version.revision > from && version.revision <= to);
+        Some(json!({ "from": from, "to": to, "lines": lines, "moments": self.moments(passed) }))
     }
 
     /// A reconcile with the objects that it wrote and the reconciles that led to it, the nearest first.

@@ -2,6 +2,7 @@
 
 mod archive;
 mod asked;
+mod between;
 mod conditions;
 mod detail;
 mod flips;

@@ -54,6 +54,8 @@ pub(crate) struct Summary {
     pub(crate) state: &'static str,
     pub(crate) standing: Standing,
     pub(crate) why: String,
+    /// Whether a `CustomResourceDefinition` has its kind, which is what an operator is about: groups of Kubernetes have no dot, or end so.
+    pub(crate) is_defined: bool,
 }
 
 impl Summary {
@@ -80,9 +82,12 @@ impl Summary {
         let metadata = &object["metadata"];
         let owners = metadata["ownerReferences"].as_array();
         let (state, why) = state(object);
+        let api_version = text(&object["apiVersion"]);
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
         Some(Summary {
+            is_defined: group.contains('.') && !group.ends_with(".k8s.io"),
             uid: metadata["uid"].as_str()?.to_owned(),
-            api_version: text(&object["apiVersion"]),
+            api_version,
             kind: text(&object["kind"]),
             namespace: metadata["namespace"].as_str().map(str::to_owned),
             name: text(&metadata["name"]),
@@ -171,6 +176,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_defined_is_told_from_what_kubernetes_has() {
+        let is_defined = |api_version: &str| {
+            let object = json!({ "apiVersion": api_version, "kind": "K", "metadata": { "uid": "u" } });
+            Summary::of(&object).unwrap().is_defined
+        };
+        assert!(is_defined("web.example.com/v1"));
+        for api_version in ["v1", "apps/v1", "coordination.k8s.io/v1"] {
+            assert!(!is_defined(api_version), "{api_version}");
+        }
+    }
 
     #[test]
     fn the_contents_of_a_secret_are_nowhere() {

@@ -35,7 +35,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The files of the page: path, content type, text.
-const FILES: [(&str, &str, &str); 19] = [
+const FILES: [(&str, &str, &str); 21] = [
     ("/", HTML, include_str!("files/index.html")),
     ("/style.css", STYLE, include_str!("files/style.css")),
     ("/main.js", SCRIPT, include_str!("files/main.js")),
@@ -44,11 +44,13 @@ const FILES: [(&str, &str, &str); 19] = [
     ("/session.js", SCRIPT, include_str!("files/session.js")),
     ("/reconciles.js", SCRIPT, include_str!("files/reconciles.js")),
     ("/objects.js", SCRIPT, include_str!("files/objects.js")),
+    ("/between.js", SCRIPT, include_str!("files/between.js")),
     ("/object.js", SCRIPT, include_str!("files/object.js")),
     ("/edit.js", SCRIPT, include_str!("files/edit.js")),
     ("/logs.js", SCRIPT, include_str!("files/logs.js")),
     ("/travel.js", SCRIPT, include_str!("files/travel.js")),
     ("/explore.js", SCRIPT, include_str!("files/explore.js")),
+    ("/play.js", SCRIPT, include_str!("files/play.js")),
     ("/operator.js", SCRIPT, include_str!("files/operator.js")),
     ("/requests.js", SCRIPT, include_str!("files/requests.js")),
     ("/plot.js", SCRIPT, include_str!("files/plot.js")),
@@ -172,6 +174,7 @@ impl Shown {
         match path {
             "/api/news" => events::news(self.model.clone(), self.stop.clone()),
             "/api/tree" => self.tree(&query),
+            "/api/between" => self.between(&query),
             "/api/object" => self.object(&query),
             "/api/difference" => self.difference(&query),
             "/api/reconcile" => self.reconcile(&query),
@@ -193,6 +196,14 @@ impl Shown {
             versions.map(Version::shown).collect::<Vec<_>>()
         });
         json_page(&json!({ "revision": revision, "objects": objects }))
+    }
+
+    /// What became of the cluster between two revisions.
+    fn between(&self, query: &Query<'_>) -> HttpResponse {
+        match (query.number("from"), query.number("to")) {
+            (Some(from), Some(to)) => json_page(&self.model.read(|model| model.between(from, to))),
+            _ => refused(StatusCode::BAD_REQUEST, "from and to have to be numbers"),
+        }
     }
 
     /// What this is a page of, and what can be done from it.

@@ -105,7 +105,10 @@ fn title(state: &State, screen: &Screen) -> String {
         Screen::Reconcile(id) => format!("#{id}"),
         Screen::Describe(uid) => label(uid),
         Screen::Yaml(uid) => format!("yaml of {}", label(uid)),
-        Screen::Change { revision, .. } => format!("change @{revision}"),
+        Screen::Change { from: 0, to, .. } => format!("created @{to}"),
+        Screen::Change { from, to, .. } => format!("change @{from} to @{to}"),
+        Screen::Between { from, to: None } => format!("changes since @{from}"),
+        Screen::Between { from, to: Some(to) } => format!("changes @{from} to @{to}"),
         Screen::Warnings => "warnings".to_owned(),
         Screen::Controllers => "controllers".to_owned(),
         Screen::Log => "logs".to_owned(),
@@ -147,7 +150,7 @@ fn prompt(state: &State) -> Line<'static> {
             Line::styled(text, style(Standing::Bad))
         }
         (Mode::Normal, None) => {
-            let hints = "<enter> open  <esc> back  <d> describe  <y> yaml  <r> reconciles  <l> logs  </> filter  <:> go to  <?> help  <q> quit";
+            let hints = "<enter> open  <esc> back  <d> describe  <y> yaml  <r> reconciles  <c> changes  <l> logs  </> filter  <:> go to  <?> help  <q> quit";
             Line::styled(hints, FAINT)
         }
     }
@@ -224,11 +227,21 @@ fn reconcile_line(one: &ReconcileRow) -> Line<'static> {
         Span::raw(cut(&took_text, took)),
         Span::raw(writes),
         Span::raw(printable(&format!("{} {}", one.controller, one.key))),
-        Span::styled(format!(" · {}", printable(&one.why)), FAINT),
+        Span::styled(format!(" · {}", printable(&without_group(&one.why))), FAINT),
     ];
     let smells = one.smells.iter();
     spans.extend(smells.map(|smell| Span::styled(format!(" · {smell}"), style(Standing::Busy))));
     Line::from(spans)
+}
+
+/// What woke a reconcile, with the kind of the object without its group: room is short, and the reconcile's own screen has it.
+fn without_group(why: &str) -> String {
+    match why.split_once(' ') {
+        Some((kind, rest)) if kind.starts_with(|first: char| first.is_ascii_uppercase()) => {
+            format!("{} {rest}", kind.split('.').next().unwrap_or(kind))
+        }
+        _ => why.to_owned(),
+    }
 }
 
 fn warning_line(warning: &WarningRow) -> Line<'static> {

@@ -13,6 +13,9 @@ use crate::model::Standing;
 pub(super) struct Mirror {
     /// By uid.
     pub(super) objects: BTreeMap<String, ObjectRow>,
+    /// The revisions between which any moment is known.
+    pub(super) oldest: u64,
+    pub(super) newest: u64,
     /// In the order in which they began.
     pub(super) reconciles: BTreeMap<u64, ReconcileRow>,
     /// By their id.
@@ -40,6 +43,9 @@ pub(super) struct ObjectRow {
     pub(super) state: String,
     pub(super) standing: Standing,
     pub(super) why: String,
+    /// Whether a `CustomResourceDefinition` has its kind.
+    #[serde(default)]
+    pub(super) is_defined: bool,
 }
 
 /// A reconcile.
@@ -67,6 +73,7 @@ pub(super) struct WarningRow {
     pub(super) reconcile: Option<String>,
     pub(super) uid: Option<String>,
     pub(super) times: u64,
+    pub(super) first: i64,
     pub(super) last: i64,
 }
 
@@ -173,6 +180,8 @@ impl Mirror {
             for uid in list::<String>(part(&mut objects, "deleted")) {
                 self.objects.remove(&uid);
             }
+            self.oldest = objects["oldest"].as_u64().unwrap_or(self.oldest);
+            self.newest = objects["newest"].as_u64().unwrap_or(self.newest);
         }
         let mut reconciles = part(&mut news, "reconciles");
         if !reconciles.is_null() {
@@ -201,10 +210,14 @@ impl Mirror {
         self.reconciles.values().rev().find(|one| one.id == id)
     }
 
-    /// The objects that are wanted and their owners, with how deep each is in the tree: those that own something first, what they own below.
+    /// The objects that are wanted and their owners, with how deep each is in the tree: those of kinds that are defined here and those that own
+    /// something first, what they own below.
     pub(super) fn tree(&self, is_wanted: &dyn Fn(&ObjectRow) -> bool) -> Vec<(&ObjectRow, usize)> {
         let mut sorted: Vec<&ObjectRow> = self.objects.values().collect();
-        sorted.sort_by_cached_key(|object| (object.kind.clone(), object.namespace.clone(), object.name.clone()));
+        sorted.sort_by_cached_key(|object| {
+            let (kind, namespace, name) = (object.kind.clone(), object.namespace.clone(), object.name.clone());
+            (!object.is_defined, kind, namespace, name)
+        });
         let mut below: BTreeMap<&str, Vec<&ObjectRow>> = BTreeMap::new();
         let owner_of = |object: &ObjectRow| {
             let mut owners = object.owners.iter().filter(|uid| **uid != object.uid);
@@ -216,7 +229,7 @@ impl Mirror {
             }
         }
         let mut roots: Vec<&ObjectRow> = sorted.iter().copied().filter(|one| owner_of(one).is_none()).collect();
-        roots.sort_by_key(|object| !below.contains_key(object.uid.as_str()));
+        roots.sort_by_key(|object| !object.is_defined && !below.contains_key(object.uid.as_str()));
         // Owners in a circle are possible: none of them is a root.
         let mut walk = Walk {
             below: &below,
@@ -316,6 +329,12 @@ mod tests {
             ["0deployment", "1set", "2pod", "0loose", "0egg", "1hen"]
         );
         assert_eq!(names(&mirror, "pod"), ["0deployment", "1set", "2pod"]);
+        // What an operator is about comes before all that Kubernetes has.
+        let mut website = object("website", &[]);
+        website["isDefined"] = true.into();
+        mirror.take(json!({ "objects": { "anew": false, "changed": [website], "deleted": [] } }));
+        assert_eq!(names(&mirror, "")[..2], ["0website", "0deployment"]);
+        mirror.take(json!({ "objects": { "anew": false, "changed": [], "deleted": ["website"] } }));
         mirror.take(json!({ "objects": { "anew": false, "changed": [], "deleted": ["set"] } }));
         assert_eq!(names(&mirror, ""), ["0deployment", "0loose", "0pod", "0egg", "1hen"]);
     }

@@ -279,11 +279,8 @@ fn look(model: &SharedModel, wanted: &Wanted) -> Option<Value> {
     model.read(|model| match wanted {
         Wanted::Reconcile(id) => model.reconcile_detail(id.parse().ok()?),
         Wanted::Object(uid) => model.object_detail(uid, None),
-        Wanted::Change { uid, revision } => {
-            let earlier = model.archive.versions(uid).map(|version| version.revision);
-            let before = earlier.filter(|earlier| earlier < revision).last();
-            model.difference(uid, before.unwrap_or(0), *revision)
-        }
+        Wanted::Change { uid, from, to } => model.difference(uid, *from, *to),
+        Wanted::Between { from, to } => Some(model.between(*from, *to)),
     })
 }
 

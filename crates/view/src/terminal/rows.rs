@@ -70,7 +70,8 @@ pub(super) fn of(state: &State) -> Vec<Row> {
         }
         Screen::Warnings => {
             let mut found: Vec<_> = state.mirror.warnings.values().collect();
-            found.sort_by_key(|warning| std::cmp::Reverse(warning.last));
+            // Not by when they come again: what loops would never stand still.
+            found.sort_by_key(|warning| std::cmp::Reverse(warning.first));
             let found = found
                 .into_iter()
                 .filter(|one| one.what.to_lowercase().contains(&filter));
@@ -87,6 +88,7 @@ pub(super) fn of(state: &State) -> Vec<Row> {
                 Screen::Describe(uid) => describe(state, uid),
                 Screen::Yaml(_) => yaml(state),
                 Screen::Change { .. } => change(state),
+                Screen::Between { .. } => between(state),
                 Screen::Log => state.log.iter().map(|line| text(line)).collect(),
                 Screen::PodLog(_) => state.pod_log.iter().map(|line| text(line)).collect(),
                 Screen::Build => build(state),
@@ -349,12 +351,14 @@ fn describe(state: &State, uid: &str) -> Vec<Row> {
     if !moments.is_empty() {
         rows.extend(head("Changes"));
     }
-    for moment in moments.iter().rev() {
-        let revision = moment["revision"].as_u64().unwrap_or(0);
+    let revision = |moment: &Value| moment["revision"].as_u64().unwrap_or(0);
+    for (place, moment) in moments.iter().enumerate().rev() {
+        let from = place.checked_sub(1).map_or(0, |before| revision(&moments[before]));
+        let to = revision(moment);
         let deleted = if moment["isDeletion"] == true { " deleted" } else { "" };
-        let line = format!("  {} @{revision}{deleted}", clock(moment["at"].as_i64().unwrap_or(0)));
+        let line = format!("  {} @{to}{deleted}", clock(moment["at"].as_i64().unwrap_or(0)));
         let uid = uid.to_owned();
-        rows.push(leads(line, Screen::Change { uid, revision }));
+        rows.push(leads(line, Screen::Change { uid, from, to }));
     }
     rows
 }
@@ -422,6 +426,57 @@ fn change(state: &State) -> Vec<Row> {
         .collect()
 }
 
+/// What came, went and changed in the cluster between two moments.
+fn between(state: &State) -> Vec<Row> {
+    let Some(whole) = state.answer() else {
+        return missing(state);
+    };
+    let moment = |end: &str| whole[end].as_u64().unwrap_or(0);
+    let (from, to) = (moment("from"), moment("to"));
+    let changes = whole["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut rows = vec![Row::Text(
+        Line::styled(format!("{} between @{from} and @{to}", differing(changes.len())), FAINT),
+        None,
+    )];
+    rows.extend(changes.iter().map(|change| {
+        let word = |field: &str| change[field].as_str().unwrap_or_default();
+        let namespace = change["namespace"].as_str().map(|namespace| format!("{namespace}/"));
+        let (mark, means) = match word("became") {
+            "created" => ("+", Standing::Good),
+            "deleted" => ("-", Standing::Bad),
+            "changed" => ("~", Standing::Busy),
+            _ => ("±", Standing::Neutral),
+        };
+        let was = change["was"]["state"].as_str().filter(|was| *was != word("state"));
+        let became = match (word("became"), was) {
+            ("changed", Some(was)) => format!("{} → {}", known(was), known(word("state"))),
+            ("passing", _) => "came and went".to_owned(),
+            (became, _) => became.to_owned(),
+        };
+        let name = format!("{} {}{}", word("kind"), namespace.unwrap_or_default(), word("name"));
+        let line = Line::from(vec![
+            Span::styled(printable(&format!("{mark} {became:<24} ")), style(means)),
+            Span::raw(printable(&name)),
+        ]);
+        let uid = word("uid").to_owned();
+        Row::Text(line, Some(Screen::Change { uid, from, to }))
+    }));
+    rows
+}
+
+fn differing(objects: usize) -> String {
+    match objects {
+        0 => "no object differs".to_owned(),
+        1 => "1 object differs".to_owned(),
+        many => format!("{many} objects differ"),
+    }
+}
+
+/// A state in a word, also if nothing says how something stands.
+fn known(state: &str) -> &str {
+    if state.is_empty() { "unknown" } else { state }
+}
+
 fn build(state: &State) -> Vec<Row> {
     let session = &state.mirror.session;
     match session.trouble() {
@@ -438,7 +493,7 @@ fn build(state: &State) -> Vec<Row> {
 }
 
 fn help(state: &State) -> Vec<Row> {
-    const KEYS: [(&str, &str); 19] = [
+    const KEYS: [(&str, &str); 21] = [
         ("j k ↓ ↑", "next, previous row"),
         ("ctrl-f ctrl-b", "a page on, a page back"),
         ("g G", "first, last row"),
@@ -451,12 +506,14 @@ fn help(state: &State) -> Vec<Row> {
         ("ctrl-d", "delete the object, once it is confirmed"),
         ("s", "scale it"),
         ("w", "warnings"),
+        ("m c", "mark this moment; what came, went and changed since"),
         ("e", "the compiler's errors"),
         ("/text", "only rows with this text"),
         (":objects :reconciles", "the tree, the timeline"),
         (":warnings :controllers", "what deserves a look, queues and workers"),
         (":logs :build", "what is said, the compiler's errors"),
         (":pods :deploy …", "objects of a kind"),
+        (":changes 120 140", "what differs between two revisions of the cluster"),
         ("q ctrl-c :q", "end the command"),
     ];
     let row = |(keys, meaning): (&str, &str)| {

@@ -16,10 +16,16 @@ pub(super) enum Screen {
     /// An object by its uid: in words, or as it is.
     Describe(String),
     Yaml(String),
-    /// What changed with a revision of an object.
+    /// What differs between two revisions of an object.
     Change {
         uid: String,
-        revision: u64,
+        from: u64,
+        to: u64,
+    },
+    /// What came, went and changed in the cluster since a revision, until another one or until now.
+    Between {
+        from: u64,
+        to: Option<u64>,
     },
     Warnings,
     Controllers,
@@ -46,10 +52,16 @@ pub(super) enum Scope {
 pub(super) enum Wanted {
     Reconcile(String),
     Object(String),
-    /// An object at a revision, and the version before.
+    /// What differs between two revisions of an object.
     Change {
         uid: String,
-        revision: u64,
+        from: u64,
+        to: u64,
+    },
+    /// What differs between two moments of the cluster.
+    Between {
+        from: u64,
+        to: u64,
     },
 }
 
@@ -88,9 +100,14 @@ impl Screen {
         match self {
             Screen::Reconcile(id) => Some(Wanted::Reconcile(id.clone())),
             Screen::Describe(uid) | Screen::Yaml(uid) => Some(Wanted::Object(uid.clone())),
-            Screen::Change { uid, revision } => Some(Wanted::Change {
+            Screen::Change { uid, from, to } => Some(Wanted::Change {
                 uid: uid.clone(),
-                revision: *revision,
+                from: *from,
+                to: *to,
+            }),
+            Screen::Between { from, to } => Some(Wanted::Between {
+                from: *from,
+                to: to.unwrap_or(u64::MAX),
             }),
             _ => None,
         }

@@ -101,6 +101,8 @@ pub(super) struct View {
     pub(super) top: usize,
     /// Whether the last row is chosen, whatever comes.
     follows: bool,
+    /// Whether somebody chose a row. Until then a tree that grows shows its top.
+    is_chosen: bool,
     anchor: Option<String>,
 }
 
@@ -108,6 +110,7 @@ impl View {
     fn new(screen: Screen) -> Self {
         View {
             follows: screen.is_log(),
+            is_chosen: !matches!(screen, Screen::Objects { .. }),
             screen,
             filter: String::new(),
             cursor: 0,
@@ -129,6 +132,8 @@ pub(super) struct State {
     pub(super) mode: Mode,
     /// What was done or refused last.
     pub(super) message: Option<(String, Standing)>,
+    /// The revision since which changes are listed; since the oldest that is known if none was marked.
+    mark: Option<u64>,
     /// What the model answered to what a screen wants.
     pub(super) detail: Option<(Wanted, Option<Value>)>,
     /// Never empty; the last one is shown.
@@ -152,6 +157,7 @@ impl State {
             pod_log: VecDeque::new(),
             mode: Mode::Normal,
             message: None,
+            mark: None,
             detail: None,
             views: vec![View::new(Screen::Objects { kind: None })],
             rows: Vec::new(),
@@ -221,6 +227,7 @@ impl State {
         let view = &self.views[self.views.len() - 1];
         let cursor = match &view.anchor {
             _ if view.follows => last,
+            _ if !view.is_chosen => 0,
             // Where it was, if it did not move.
             Some(anchor) if rows.get(view.cursor).and_then(Row::anchor).as_ref() == Some(anchor) => view.cursor,
             Some(anchor) => anchored(anchor).unwrap_or(view.cursor),
@@ -305,6 +312,8 @@ impl State {
             Key::Char('y') => return self.open_object(Screen::Yaml),
             Key::Char('r') => return self.open_reconciles(),
             Key::Char('w') => return self.open(Screen::Warnings),
+            Key::Char('m') => self.mark(),
+            Key::Char('c') => return self.open(self.since_mark()),
             Key::Char('e') => return self.open(Screen::Build),
             Key::Char('l') => return self.open_log(),
             Key::Char('s') => self.ask_scale(),
@@ -320,6 +329,7 @@ impl State {
         let anchor = self.rows.get(row).and_then(Row::anchor);
         let view = self.view_mut();
         view.follows = view.screen.is_log() && row == last;
+        view.is_chosen = true;
         view.cursor = row;
         view.anchor = anchor;
     }
@@ -370,7 +380,10 @@ impl State {
         if matches!(command, "q" | "q!" | "quit" | "exit") {
             return Some(Effect::Quit);
         }
-        let screen = named(command).or_else(|| {
+        let between = command
+            .strip_prefix("changes")
+            .and_then(|moments| self.between(moments));
+        let screen = named(command).or(between).or_else(|| {
             let kinds = self.mirror.objects.values().map(|object| &object.kind);
             let kind = kinds
                 .into_iter()
@@ -397,6 +410,33 @@ impl State {
                 self.message = Some((text, Standing::Bad));
                 None
             }
+        }
+    }
+
+    fn mark(&mut self) {
+        let newest = self.mirror.newest;
+        self.mark = Some(newest);
+        self.message = Some((
+            format!("@{newest} is marked: c shows what changed since"),
+            Standing::Good,
+        ));
+    }
+
+    fn since_mark(&self) -> Screen {
+        Screen::Between {
+            from: self.mark.unwrap_or(self.mirror.oldest),
+            to: None,
+        }
+    }
+
+    /// What `:changes`, `:changes 120` and `:changes 120 140` mean; `None` if it is something else.
+    fn between(&self, moments: &str) -> Option<Screen> {
+        let moments: Result<Vec<u64>, _> = moments.split_whitespace().map(str::parse).collect();
+        match moments.ok()?[..] {
+            [] => Some(self.since_mark()),
+            [from] => Some(Screen::Between { from, to: None }),
+            [from, to] => Some(Screen::Between { from, to: Some(to) }),
+            _ => None,
         }
     }
 

@@ -78,10 +78,28 @@ fn object(uid: &str, kind: &str, name: &str, owners: &[&str]) -> Value {
     })
 }
 
+#[test]
+fn a_tree_that_grows_shows_its_top_until_a_row_is_chosen() {
+    let mut seat = Seat::new(true);
+    let come = |seat: &mut Seat, name: &str| {
+        let one = object(name, "ConfigMap", name, &[]);
+        seat.state.update(Event::News(
+            json!({ "objects": { "anew": false, "changed": [one], "deleted": [] } }),
+        ));
+    };
+    come(&mut seat, "m");
+    come(&mut seat, "b");
+    assert_eq!(seat.state.view().cursor, 0);
+    // Chosen, a row stays chosen.
+    seat.press("j");
+    come(&mut seat, "a");
+    assert_eq!(seat.state.view().cursor, 2);
+}
+
 fn reconcile(id: u64, outcome: &str) -> Value {
     json!({
         "id": id.to_string(), "order": id, "controller": "deployment", "key": "shop/web", "at": 1000, "waited": 0.001, "took": 0.02,
-        "outcome": outcome, "standing": "good", "why": "Pod shop/web-1 updated @7", "smells": ["woken by its own write"], "writes": 1,
+        "outcome": outcome, "standing": "good", "why": "Website.web.example.com shop/web updated @7", "smells": ["woken by its own write"], "writes": 1,
     })
 }
 
@@ -135,6 +153,7 @@ fn commands_lead_to_screens_and_kinds_as_in_k9s() {
     seat.sees(&[
         "<objects> <reconciles> [2]",
         "#2      00:00:01.000 failed",
+        "deployment shop/web · Website shop/web updated @7",
         "woken by its own write",
     ]);
     seat.press(":ctl\n");
@@ -224,12 +243,52 @@ fn an_object_is_described_shown_as_yaml_and_its_changes_as_a_difference() {
     seat.press("\u{1b}Gk\n");
     let wanted = Wanted::Change {
         uid: "d".to_owned(),
-        revision: 5,
+        from: 4,
+        to: 5,
     };
     assert_eq!(seat.state.wanted(), Some(wanted.clone()));
     let change = json!({ "lines": [{ "is": "skipped", "text": 7 }, { "is": "removed", "text": "  replicas: 1" }, { "is": "added", "text": "  replicas: 2" }] });
     seat.state.update(Event::Detail(wanted, Some(change)));
     seat.sees(&["  … 7 lines\n-   replicas: 1\n+   replicas: 2"]);
+}
+
+#[test]
+fn what_changed_in_the_cluster_since_a_mark_is_listed_and_leads_to_what_differs() {
+    let mut seat = Seat::with_news(true);
+    let at = |newest: u64| json!({ "objects": { "anew": false, "changed": [], "deleted": [], "oldest": 3, "newest": newest } });
+    seat.state.update(Event::News(at(7)));
+    // Without a mark since the beginning.
+    seat.press("c");
+    let wanted = |from, to| Some(Wanted::Between { from, to });
+    assert_eq!(seat.state.wanted(), wanted(3, u64::MAX));
+    seat.press("\u{1b}m");
+    seat.sees(&["@7 is marked: c shows what changed since"]);
+    seat.state.update(Event::News(at(9)));
+    seat.press("c");
+    assert_eq!(seat.state.wanted(), wanted(7, u64::MAX));
+    let mut changed = object("p", "Pod", "web-1", &["d"]);
+    changed["became"] = "changed".into();
+    changed["was"] = json!({ "state": "progressing", "standing": "busy" });
+    let mut gone = object("c", "ConfigMap", "plain", &[]);
+    gone["became"] = "deleted".into();
+    let whole = json!({ "from": 7, "to": 9, "changes": [gone, changed] });
+    seat.state
+        .update(Event::Detail(wanted(7, u64::MAX).unwrap(), Some(whole)));
+    seat.sees(&[
+        "<objects> <changes since @7>",
+        "2 objects differ between @7 and @9",
+        "\n- deleted                  ConfigMap shop/plain",
+        "\n~ progressing → ready      Pod shop/web-1",
+    ]);
+    seat.press("jj\n");
+    let (from, to) = (7, 9);
+    let uid = "p".to_owned();
+    assert_eq!(seat.state.wanted(), Some(Wanted::Change { uid, from, to }));
+    seat.press(":changes 4 6\n");
+    assert_eq!(seat.state.wanted(), wanted(4, 6));
+    seat.sees(&["<changes @4 to @6>"]);
+    seat.press(":changes of nothing\n");
+    seat.sees(&["there is no \"changes of nothing\" here"]);
 }
 
 #[test]

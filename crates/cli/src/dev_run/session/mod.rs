@@ -15,7 +15,7 @@ use kubewright_cluster::installation::Installation;
 use kubewright_cluster::progress::Progress;
 use kubewright_description::Description;
 use kubewright_system::signals::{Received, Signals};
-use kubewright_view::OperatorState;
+use kubewright_view::{LiveOperator, LiveSettings, OperatorState};
 use tokio::task::JoinHandle;
 
 use super::debug_endpoint::DebugEndpoint;
@@ -26,7 +26,7 @@ use super::target_cluster::TargetCluster;
 use super::timing::Turnaround;
 use super::watch::{Changes, stamp};
 use crate::project::{Overrides, Project};
-use crate::shown::{Shown, ShownOperator, ShownSettings};
+use crate::shown::Shown;
 
 /// The exit code of what Ctrl-C ended, as shells have it.
 pub(super) const INTERRUPTED: u8 = 130;
@@ -158,8 +158,8 @@ async fn show(
         return Ok(None);
     };
     let debug = DebugEndpoint::choose(&settings.common.flags)?;
-    let operator = ShownOperator::At(Arc::new(debug.address()));
-    let shown = ShownSettings {
+    let operator = LiveOperator::At(Arc::new(debug.address()));
+    let shown = LiveSettings {
         title: "kubewright dev".to_owned(),
         port: page.port,
         operator,

@@ -1,7 +1,8 @@
-// Explorations: the grid of what was tried, and each finding played step by step.
+// Explorations: the grid of what was tried, and what was found.
 
-import { ask, clock, duration, element } from "/dom.js";
+import { ask, clock, counted, duration, element, link } from "/dom.js";
 import { button } from "/edit.js";
+import { Play, findingPath } from "/play.js";
 
 const MARKS = { passed: "✓", different: "✗", unreached: "–", "no time": "…", "not asked for": "·" };
 
@@ -10,6 +11,7 @@ export class Explore {
     this.list = [];
     this.loaded = null;
     this.drawn = null;
+    this.play = new Play();
   }
 
   /** Reads the reports; there may be new ones whenever the view is opened. */
@@ -20,30 +22,43 @@ export class Explore {
     redraw();
   }
 
-  rows(filter) {
+  /** The reports; or what happened in a finding, while that is played. */
+  rows(filter, chosen) {
+    const playing = this.playing(chosen);
+    if (playing) return this.play.rows(playing, filter);
     return this.list.filter(({ name }) => name.toLowerCase().includes(filter)).map((one) => ({
       id: one.name,
       cells: () => [
-        element("span", "name", element("b", "", one.name), element("span", "note", one.error ?? `${one.runs} runs, ${duration(one.seconds ?? 0)}, ${clock(one.at).slice(0, 8)}`)),
+        element("span", "name", element("b", "", one.name), element("span", "note", one.error ?? `${counted(one.runs, "run")}, ${duration(one.seconds ?? 0)}, ${clock(one.at).slice(0, 8)}`)),
         one.error ? element("span", "bad", "failed") : element("span", one.findings ? "bad" : "good", one.findings ? `${one.findings} found` : "nothing found"),
       ],
     }));
   }
 
-  detail(name, redraw) {
+  /** What is played, if `NAME/FINDING/EVENT` is chosen: the finding and its story, once they are read. */
+  playing(chosen) {
+    const [name, number, at] = (chosen ?? "").split("/");
+    const report = this.loaded?.name === name ? this.loaded.report : null;
+    const finding = report?.findings?.[Number(number) - 1];
+    const story = report?.stories?.[finding?.played];
+    return number && story?.length ? { name, finding, number: Number(number), story, at: Math.min(Math.max(Number(at) || 1, 1), story.length) } : null;
+  }
+
+  detail(chosen, redraw) {
     if (!this.list.length) return [element("p", "faint", "There is no report yet. "), element("p", "faint", "`kubewright explore` tries crashes, lost answers and stale caches, and leaves one here.")];
-    if (!name) return [element("p", "faint", "Choose an exploration.")];
+    if (!chosen) return [element("p", "faint", "Choose an exploration.")];
+    const name = chosen.split("/")[0];
     if (this.loaded?.name !== name) this.load(name, redraw);
-    const { report, cell, playing } = this.loaded;
+    const { report, cell } = this.loaded;
     if (!report) return [element("p", "faint", "It is read.")];
-    if (this.drawn?.report !== report || this.drawn.cell !== cell || this.drawn.at !== playing?.at || this.drawn.finding !== playing?.finding) {
-      this.drawn = { report, cell, at: playing?.at, finding: playing?.finding, elements: this.elements(report, redraw) };
-    }
+    const playing = this.playing(chosen);
+    if (playing) return this.play.detail(playing);
+    if (this.drawn?.report !== report || this.drawn.cell !== cell) this.drawn = { report, cell, elements: this.elements(report, redraw) };
     return this.drawn.elements;
   }
 
   async load(name, redraw) {
-    this.loaded = { name, report: null, cell: null, playing: null };
+    this.loaded = { name, report: null, cell: null };
     const report = await ask("/api/explorations", { name });
     if (this.loaded.name !== name) return;
     this.loaded.report = report ?? { error: "The report cannot be read.", tried: [], findings: [] };
@@ -55,82 +70,63 @@ export class Explore {
     return [
       element("h2", "", report.name ?? this.loaded.name),
       element("p", report.error ? "bad" : "faint", report.error ?? report.summary),
-      ...(report.findings ?? []).map((finding, at) => this.finding(finding, at, redraw)),
-      this.loaded.cell ? element("p", "", element("b", this.loaded.cell.outcome === "different" ? "bad" : "", this.loaded.cell.outcome), ` ${this.loaded.cell.plan}`,
-        ...(this.loaded.cell.differences ?? []).map((text) => element("span", "bad", ` · ${text}`))) : null,
-      ...[...new Set(tried.map(({ step }) => step))].map((step) => this.grid(step, tried.filter((one) => one.step === step), redraw)),
+      ...(report.findings ?? []).map((finding, at) => this.finding(report, finding, at + 1)),
+      ...[...new Set(tried.map(({ step }) => step))].map((step) => this.grid(report, step, tried.filter((one) => one.step === step), redraw)),
     ].filter(Boolean);
   }
 
   /** Places down, faults across. */
-  grid(step, tried, redraw) {
+  grid(report, step, tried, redraw) {
     const faults = [...new Set(tried.map(({ fault }) => fault))];
     const places = [...new Set(tried.map(({ place }) => place))];
     const head = element("tr", "", heading("place", "col"), ...faults.map((fault) => heading(fault, "col")));
     const rows = places.map((place) => element("tr", "", heading(place, "row"), ...faults.map((fault) => {
       const one = tried.find((tried) => tried.place === place && tried.fault === fault);
       if (!one) return element("td");
-      const made = button(MARKS[one.outcome] ?? "?", () => { this.loaded.cell = one; redraw(); });
+      const made = button(MARKS[one.outcome] ?? "?", () => { this.loaded.cell = this.loaded.cell === one ? null : one; redraw(); });
       made.className = `cell ${{ passed: "good", different: "bad" }[one.outcome] ?? "faint"}`;
       made.title = one.plan;
       made.setAttribute("aria-label", `${one.outcome}: ${one.plan}`);
+      made.setAttribute("aria-pressed", String(this.loaded.cell === one));
       return element("td", "", made);
     })));
     const table = element("div", "scroll", element("table", "grid", element("thead", "", head), element("tbody", "", ...rows)));
     table.tabIndex = 0;
     table.setAttribute("role", "region");
     table.setAttribute("aria-label", `What was tried in step ${step}`);
-    return element("section", "", element("h3", "", `Step ${step}`), table);
+    const cell = this.loaded.cell?.step === step ? this.loaded.cell : null;
+    return element("section", "", element("h3", "", `Step ${step}`), table, cell ? this.cell(report, cell) : null);
   }
 
-  /** A finding, as far as it is played. */
-  finding(finding, number, redraw) {
-    const { outcome, lines } = told(finding.story);
-    const isPlaying = this.loaded.playing?.finding === number;
-    const at = isPlaying ? this.loaded.playing.at : 0;
-    const go = (to) => () => {
-      this.loaded.playing = { finding: number, at: Math.min(Math.max(to, 1), lines.length) };
+  /** What came of the plan of a cell. */
+  cell(report, { outcome, plan, differences }) {
+    const found = (differences ?? []).map((text) => {
+      const number = report.findings.findIndex(({ difference }) => difference === text) + 1;
+      return element("li", "bad", number ? link(findingPath(this.loaded.name, number), text) : text);
+    });
+    return element("div", "", element("p", "", element("b", outcome === "different" ? "bad" : "", outcome), ` ${plan}`), found.length ? element("ul", "", ...found) : null);
+  }
+
+  /** A finding, and the way to its story. */
+  finding(report, finding, number) {
+    const { difference, plan, step, details, parted, otherPlans } = finding;
+    const length = report.stories?.[finding.played]?.length ?? 0;
+    return element("section", "finding", element("h3", "bad", difference),
+      element("p", "faint", `${plan ?? "without any disturbance"}${step ? `, seen after step ${step}` : ""}${otherPlans ? `; ${counted(otherPlans, "other plan")} show${otherPlans === 1 ? "s" : ""} the same` : ""}`),
+      ...(parted?.length ? [element("p", "busy", "Two runs of this plan differ:"), element("pre", "", parted.join("\n"))] : []),
+      details.length ? element("pre", "", details.join("\n")) : null,
+      length ? element("p", "", link(findingPath(this.loaded.name, number), "Play step by step"), element("span", "faint", ` · ${counted(length, "event")}`)) : element("p", "faint", "The operator wrote nothing."));
+  }
+
+  /** Leads from a finding back to its report, and closes a cell. The place to go to, or whether there was something to close. */
+  escape(redraw, chosen, choose) {
+    if (chosen?.includes("/")) choose(chosen.split("/")[0]);
+    else if (this.loaded?.cell) {
+      this.loaded.cell = null;
       redraw();
-    };
-    const shown = isPlaying ? lines.slice(0, at) : [];
-    return element("section", "finding", element("h3", "bad", finding.difference), element("p", "faint", finding.plan ?? "without any disturbance"),
-      ...outcome.map((line) => element("p", "", line)),
-      element("p", "buttons", isPlaying ? button("◀ Back", go(at - 1)) : null, button(isPlaying ? "Next ▶" : "Play step by step", go(at + 1)),
-        button("All", go(lines.length)), isPlaying ? element("span", "number", ` ${at} of ${lines.length}`) : null),
-      shown.length ? element("ol", "story", ...shown.map((line, place) => played(line, place === at - 1))) : null);
-  }
-
-  /** The next or the previous line of what is played. */
-  step(by, redraw) {
-    if (!this.loaded?.playing) return false;
-    const lines = told(this.loaded.report.findings[this.loaded.playing.finding].story).lines.length;
-    this.loaded.playing = { ...this.loaded.playing, at: Math.min(Math.max(this.loaded.playing.at + by, 1), lines) };
-    redraw();
+    } else return false;
     return true;
   }
-
-  escape(redraw) {
-    if (!this.loaded?.playing && !this.loaded?.cell) return false;
-    this.loaded.playing = this.loaded.cell = null;
-    redraw();
-    return true;
-  }
-}
-
-/** A story in parts: what came of it, and what happened until then, line by line with its depth. */
-function told(story) {
-  const all = story.split("\n").map((line) => ({ text: line.trim(), depth: line.length - line.trimStart().length }));
-  const begin = all.findIndex(({ text }) => text === "what happened:");
-  const end = all.findIndex(({ depth }, at) => at > begin && depth <= all[begin]?.depth);
-  const lines = begin < 0 ? all : all.slice(begin + 1, end < 0 ? all.length : end);
-  return { outcome: all.slice(1, Math.max(begin, 1)).map(({ text }) => text), lines };
-}
-
-/** A line of what happened, below what it belongs to. */
-function played({ text, depth }, isNow) {
-  const made = element("li", isNow ? "now" : "", text);
-  made.style.paddingInlineStart = `${depth / 2}ch`;
-  return made;
 }
 
 function heading(text, scope) {

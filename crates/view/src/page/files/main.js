@@ -25,7 +25,7 @@ const views = {
 const chosen = {};
 const list = new List(at("list"), choose);
 const travel = new Travel(at("travel"), () => {
-  views.objects.travel(travel.revision, travel.objects);
+  views.objects.travel(travel.revision, travel.question === null ? null : travel.told);
   address();
   draw();
 });
@@ -47,7 +47,7 @@ function redraw() {
 
 function draw() {
   const filter = at("filter").value.trim().toLowerCase();
-  list.show(views[view].rows(filter), chosen[view] ?? null);
+  list.show(views[view].rows(filter, chosen[view]), chosen[view] ?? null);
   const detail = views[view].detail(chosen[view], redraw);
   // The same elements again: nothing that is read or typed is disturbed.
   if (detail !== shownDetail) at("detail").replaceChildren(...detail);
@@ -78,10 +78,16 @@ function choose(id) {
 
 /** Writes what is looked at into the address, so that a link leads back. */
 function address() {
-  const id = chosen[view] ? `/${encodeURIComponent(chosen[view])}` : "";
-  const moment = view === "objects" && travel.revision !== null ? `${id ? "" : "/"}/at/${travel.revision}` : "";
+  // What is played of a report is a path of its own.
+  const parts = view === "explore" ? (chosen[view] ?? "").split("/") : [chosen[view] ?? ""];
+  const id = chosen[view] ? `/${parts.map(encodeURIComponent).join("/")}` : "";
+  const past = view === "objects" && travel.revision !== null ? `/at/${travel.revision}` : "";
+  const since = view === "objects" && travel.since !== null ? `/since/${travel.since}` : "";
+  const moment = past || since ? `${id ? "" : "/"}${past}${since}` : "";
   const typed = at("filter").value.trim();
-  history.replaceState(null, "", `#${view}${id}${moment}${typed ? `?${new URLSearchParams({ q: typed })}` : ""}`);
+  const here = `#${view}${id}${moment}${typed ? `?${new URLSearchParams({ q: typed })}` : ""}`;
+  // Browsers count how often it is written.
+  if (here !== location.hash) history.replaceState(null, "", here);
 }
 
 function move(by) {
@@ -95,29 +101,36 @@ function jump() {
   if (first?.id) choose(first.id);
 }
 
-/** Where the fragment leads: `#objects`, `#reconciles/12`, `#objects/UID/at/120`, `#reconciles?q=what+was+typed`. */
+/** Where the fragment leads: `#objects`, `#reconciles/12`, `#objects/UID/at/120`, `#objects/UID/at/120/since/100`, `#explore/REPORT/FINDING/EVENT`,
+ * `#reconciles?q=what+was+typed`. */
 function follow() {
   const [path, query] = location.hash.slice(1).split("?");
-  const [name, id, word, revision] = path.split("/");
+  const [name, id, ...words] = path.split("/");
   if (!(name in views)) return;
   const typed = new URLSearchParams(query).get("q");
-  const isOpened = view !== name || name === "explore";
+  const isOpened = view !== name || (name === "explore" && !id);
   // What was typed for one view would hide what a link leads to in another.
   if (view !== name || typed !== null) at("filter").value = typed ?? "";
   view = name;
-  if (id) chosen[view] = decodeURIComponent(id);
+  if (id) chosen[view] = (view === "explore" ? [id, ...words] : [id]).map(decodeURIComponent).join("/");
   if (isOpened) views[view].open?.(redraw);
   sought = chosen[view] ?? null;
-  if (view === "objects") travel.go(word === "at" && /^\d+$/.test(revision) ? Number(revision) : null);
+  if (view === "objects") travel.look(revisionAfter("at", words), revisionAfter("since", words));
   draw();
+}
+
+/** The revision that stands after a word of an address. */
+function revisionAfter(word, words) {
+  const at = words.indexOf(word);
+  return at >= 0 && /^\d+$/.test(words[at + 1]) ? Number(words[at + 1]) : null;
 }
 
 /** The next or previous change of the chosen object, or of all. */
 function change(by) {
-  if (view === "explore") return views.explore.step(by, redraw);
+  if (view === "explore") return move(by);
   if (view !== "objects") return move(-by);
   const moments = views.objects.shown.loaded?.uid === chosen.objects ? views.objects.shown.loaded?.whole?.moments : null;
-  if (!moments?.length) return travel.step(by);
+  if (!moments?.length || travel.since !== null) return travel.step(by);
   const now = travel.revision ?? Infinity;
   const next = by < 0 ? moments.findLast(({ revision }) => revision < Math.min(now, moments.at(-1).revision + (now === Infinity ? 0 : 1)))
     : moments.find(({ revision }) => revision > now);
@@ -126,8 +139,9 @@ function change(by) {
 
 /** Closes what is open, the innermost first. */
 function escape() {
-  if (views[view].escape?.(redraw)) return;
-  if (view === "objects" && travel.revision !== null) travel.go(null);
+  if (views[view].escape?.(redraw, chosen[view], choose)) return;
+  if (view === "objects" && travel.since !== null) travel.look(travel.revision, null);
+  else if (view === "objects" && travel.revision !== null) travel.go(null);
   else if (at("filter").value) {
     at("filter").value = "";
     address();
@@ -143,8 +157,14 @@ function act(name) {
 /** Opens an editor for a new object, in the present. */
 function create() {
   if (at("new").hidden) return;
-  travel.go(null);
+  travel.look(null, null);
   views.objects.create(chosen.objects, choose, redraw);
+}
+
+/** Goes to a view at once, and not when the browser tells of the address: the next key may come before that. */
+function to(name) {
+  location.hash = name;
+  follow();
 }
 
 const KEYS = {
@@ -156,14 +176,15 @@ const KEYS = {
   e: () => act("edit"),
   l: () => act("log"),
   n: create,
-  r: () => { location.hash = "#reconciles"; },
-  o: () => { location.hash = "#objects"; },
-  p: () => { location.hash = "#operator"; },
-  h: () => { location.hash = "#webhooks"; },
-  a: () => { location.hash = "#requests"; },
-  w: () => { location.hash = "#warnings"; },
+  c: () => { if (view === "objects") travel.toggle(); },
+  r: () => to("reconciles"),
+  o: () => to("objects"),
+  p: () => to("operator"),
+  h: () => to("webhooks"),
+  a: () => to("requests"),
+  w: () => to("warnings"),
   s: () => story.focus(),
-  x: () => { if (about.explores) location.hash = "#explore"; },
+  x: () => { if (about.explores) to("explore"); },
   Escape: escape,
 };
 
@@ -207,7 +228,7 @@ async function introduce() {
   Object.assign(about, await ask("/api/about", {}));
   document.title = about.title;
   at("title").textContent = about.title;
-  at("to-explore").hidden = !about.explores;
+  for (const id of ["to-explore", "explore-key"]) at(id).hidden = !about.explores;
   travel.forks = about.forks;
   travel.draw();
 }

@@ -1,12 +1,14 @@
 // One object: how it stands, its conditions, its YAML with who manages which line, its versions, events and logs; and what can be done with it.
 
-import { ask, clock, element, link, section, send } from "/dom.js";
+import { ask, clock, counted, element, link, section, send } from "/dom.js";
 import { button, editor, question } from "/edit.js";
 import { follow } from "/logs.js";
 
 const COLOURS = 6;
 // So long after a write the operator tells what it did.
 const SOON = 10_000;
+// As many versions of an object are listed.
+const MOST_MOMENTS = 20;
 
 export class ObjectDetail {
   constructor(about) {
@@ -152,13 +154,9 @@ export class ObjectDetail {
     if (!moments.length) return [];
     const shown = moments.map((moment, at) => ({ ...moment, before: moments[at - 1]?.revision ?? 0 })).reverse();
     const now = shown.find((moment) => revision === null || moment.revision <= revision)?.revision;
-    const items = shown.slice(0, 20).map((moment) => current(revision !== null && moment.revision === now, element("li", "",
-      link(`#objects/${summary.uid}/at/${moment.revision}`, `@${moment.revision}`), ` ${clock(moment.at)} `,
-      moment.isDeletion ? element("span", "bad", "deleted ") : null,
-      this.compareButton(summary.uid, moment.before, moment.revision, redraw),
-      moment.writer ? element("span", "", " written by ", link(`#reconciles/${moment.writer}`, `#${moment.writer}`)) : null,
-      ...(moment.woke ?? []).slice(0, 6).map((id, at) => element("span", "", at ? ", " : " woke ", link(`#reconciles/${id}`, `#${id}`))))));
-    if (shown.length > 20) items.push(element("li", "faint", `and ${shown.length - 20} before`));
+    const items = shown.slice(0, MOST_MOMENTS).map((moment) => current(revision !== null && moment.revision === now,
+      changeItem(summary.uid, moment, this.compareButton(summary.uid, moment.before, moment.revision, redraw))));
+    if (shown.length > MOST_MOMENTS) items.push(element("li", "faint", `and ${shown.length - MOST_MOMENTS} before`));
     const parts = [section("Changes", items)];
     if (moments.length > 2) parts.push(this.anyTwo(summary.uid, moments, redraw));
     if (this.difference) parts.push(differing(this.difference));
@@ -203,6 +201,21 @@ export class ObjectDetail {
   }
 }
 
+/** A version: when it came, who wrote it and whom that woke. */
+function changeItem(uid, moment, ...more) {
+  return element("li", "", link(`#objects/${uid}/at/${moment.revision}`, `@${moment.revision}`), ` ${clock(moment.at)} `,
+    moment.isDeletion ? element("span", "bad", "deleted ") : null, ...more,
+    moment.writer ? element("span", "", " written by ", link(`#reconciles/${moment.writer}`, `#${moment.writer}`)) : null,
+    ...(moment.woke ?? []).slice(0, 6).map((id, at) => element("span", "", at ? ", " : " woke ", link(`#reconciles/${id}`, `#${id}`))));
+}
+
+/** Versions of an object, the newest first. */
+export function moments(title, uid, all) {
+  const items = [...all].reverse().slice(0, MOST_MOMENTS).map((moment) => changeItem(uid, moment));
+  if (all.length > MOST_MOMENTS) items.push(element("li", "faint", `and ${all.length - MOST_MOMENTS} before`));
+  return section(title, items);
+}
+
 /** Marks the item that is looked at. */
 function current(isSo, item) {
   if (isSo) item.setAttribute("aria-current", "true");
@@ -240,16 +253,22 @@ function yaml({ lines, managers }) {
   return [element("h3", "", "YAML"), legend.length ? element("p", "legend", "managed by ", ...legend) : null, text].filter(Boolean);
 }
 
-function differing({ from, to, lines }) {
+/** What differs between two versions, line by line. */
+export function differing({ from, to, lines }) {
+  const title = from ? `From @${from} to @${to}` : `Created @${to}`;
+  return element("section", "", element("h3", "", title), differenceLines(title, lines));
+}
+
+/** The lines of a difference. */
+export function differenceLines(title, lines) {
   const marks = { same: "  ", removed: "- ", added: "+ ", skipped: "" };
   const classes = { same: "", removed: "bad removed", added: "good added", skipped: "faint" };
-  const rows = lines.map(({ is, text }) => element("div", classes[is], `${marks[is]}${is === "skipped" ? `… ${text} lines that are the same` : text}`));
-  const title = from ? `From @${from} to @${to}` : `Created @${to}`;
-  const text = element("div", "difference", ...(rows.length ? rows : [element("div", "faint", "nothing but its version")]));
-  text.tabIndex = 0;
-  text.setAttribute("role", "region");
-  text.setAttribute("aria-label", title);
-  return element("section", "", element("h3", "", title), text);
+  const rows = lines.map(({ is, text }) => element("div", classes[is], `${marks[is]}${is === "skipped" ? `… ${counted(text, "line")} that ${text === 1 ? "is" : "are"} the same` : text}`));
+  const whole = element("div", "difference", ...(rows.length ? rows : [element("div", "faint", "nothing but its version")]));
+  whole.tabIndex = 0;
+  whole.setAttribute("role", "region");
+  whole.setAttribute("aria-label", title);
+  return whole;
 }
 
 export function place(object) {

@@ -1,5 +1,6 @@
-// The objects of the cluster as a tree of owners, with how each stands, now or at a moment of the past.
+// The objects of the cluster as a tree of owners, with how each stands, now or at a moment of the past; or those that differ between two moments.
 
+import { Between, mark, outcome } from "/between.js";
 import { cut, element } from "/dom.js";
 import { editor } from "/edit.js";
 import { ObjectDetail, label, place } from "/object.js";
@@ -14,6 +15,7 @@ export class Objects {
     this.past = null;
     this.unreadable = {};
     this.shown = new ObjectDetail(about);
+    this.between = new Between();
     /** The editor of an object that is to be created, and beside which chosen object it was opened. */
     this.creating = null;
     /** The uid of one that was created and of which no news have come yet. */
@@ -34,9 +36,10 @@ export class Objects {
     if (anew || deleted.length) this.tree = null;
   }
 
-  /** Shows the objects of a revision; null is the present. */
-  travel(revision, objects) {
-    this.past = revision === null ? null : { revision, byUid: new Map(objects.map((object) => [object.uid, named(object)])) };
+  /** Shows the objects of a revision, or those that differ between two, as they were `told`; null is the present. */
+  travel(revision, told) {
+    const objects = told?.changes ?? told?.objects;
+    this.past = objects ? { revision, ends: told.changes ? told : null, byUid: new Map(objects.map((object) => [object.uid, named(object)])) } : null;
     this.tree = null;
   }
 
@@ -56,14 +59,16 @@ export class Objects {
       cells: () => {
         const object = this.current.get(uid);
         if (!object) return [];
-        const name = element("span", "name", element("span", "title", `${object.kind} `, cut("b", place(object))), object.why ? element("span", "note", object.why) : null);
+        const name = element("span", "name", element("span", "title", object.became ? mark(object) : null, `${object.kind} `, cut("b", place(object))),
+          object.why ? element("span", "note", object.why) : null);
         name.style.paddingInlineStart = `${Math.min(depth, 8) * 1.25}rem`;
-        return [name, element("span", object.standing, object.state)];
+        return [name, object.became ? outcome(object) : element("span", object.standing, object.state)];
       },
     };
   }
 
-  /** The uids with their depth: those that own something first, what they own below. Those that match, with all their owners. */
+  /** The uids with their depth: those of kinds that are defined here and those that own something first, what they own below. Those that match, with all
+   * their owners. */
   ordered(filter) {
     const all = this.current;
     const below = new Map();
@@ -86,7 +91,7 @@ export class Objects {
       for (const owned of below.get(object.uid) ?? []) walk(owned, depth + 1);
       if (!isMatch && rows.length === before) rows.pop();
     };
-    for (const object of roots) if (below.has(object.uid)) walk(object, 0);
+    for (const object of roots) if (object.isDefined || below.has(object.uid)) walk(object, 0);
     for (const object of roots) walk(object, 0);
     for (const object of sorted) walk(object, 0);
     return rows;
@@ -97,7 +102,7 @@ export class Objects {
     const known = new Set(this.order);
     const order = this.order.filter((uid) => all.has(uid));
     for (const uid of all.keys()) if (!known.has(uid)) order.push(uid);
-    const objects = order.map((uid) => all.get(uid)).sort((a, b) => compare(a.label, b.label));
+    const objects = order.map((uid) => all.get(uid)).sort((a, b) => b.isDefined - a.isDefined || compare(a.label, b.label));
     this.order = objects.map(({ uid }) => uid);
     return objects;
   }
@@ -121,6 +126,7 @@ export class Objects {
   detail(uid, redraw) {
     if (this.creating && this.creating.uid === uid) return this.creating.elements;
     this.creating = null;
+    if (this.past?.ends) return this.difference(this.past.byUid.get(uid), uid, redraw);
     const object = this.current.get(uid) ?? (uid && this.past === null ? this.shown.loaded?.whole?.object : null);
     if (!object || (object.uid !== uid)) {
       const words = !this.isKnown || uid === this.expected ? "It is read." : this.past ? "It was not there." : "It is gone.";
@@ -128,6 +134,15 @@ export class Objects {
     }
     if (!this.current.has(uid)) return [element("p", "bad", "It is gone; the slider leads to what it was."), ...this.shown.elements(object, null, redraw)];
     return this.shown.elements(object, this.past?.revision ?? null, redraw);
+  }
+
+  /** What differs in the chosen object between two moments. */
+  difference(object, uid, redraw) {
+    if (object) return this.between.elements(object, this.past.ends, redraw);
+    const { from, to } = this.past.ends;
+    if (from === to) return [element("p", "faint", `Nothing differs from @${from} yet: move the slider, or let the present go on.`)];
+    if (!this.past.byUid.size) return [element("p", "faint", `No object differs between @${from} and @${to}.`)];
+    return [element("p", "faint", uid ? `It is the same @${from} and @${to}.` : "Choose an object to see what differs.")];
   }
 
   /** Kinds that cannot be read, and why. */

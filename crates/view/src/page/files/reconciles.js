@@ -69,7 +69,9 @@ export class Reconciles {
 }
 
 /** What woke it. Where room is short, what happened is more than the name of what it happened to. */
-function because({ why, smells }) {
+function because({ why: whole, smells }) {
+  // A kind without its group, which stands in the detail.
+  const why = whole.replace(/^([A-Z]\w*)\.\S+ /, "$1 ");
   const at = why.search(/ (listed|resynced|created|updated|deleted)\b/);
   const words = at < 0 ? element("span", "head", why) : cut("span", why, why.length - at);
   return element("span", "note cut", words, ...smells.map((smell) => element("span", "busy head", ` ${smell}`)));

@@ -8,10 +8,11 @@ use kubewright_apiserver::ApiServer;
 use kubewright_cluster::embedded::Embedded;
 use kubewright_cluster::progress::Progress;
 use kubewright_controllers::Controllers;
-use kubewright_view::{Answer, Forked, Forks, Refusal, SharedModel};
 use tokio::sync::Mutex;
 
-use super::{Shown, ShownCluster, ShownOperator, ShownSettings};
+use super::{LiveCluster, LiveOperator, LiveSettings, LiveView};
+use crate::actions::{Answer, Forked, Forks, Refusal};
+use crate::model::SharedModel;
 
 /// A cluster takes memory and a port: no more are started from one.
 const MOST: usize = 8;
@@ -30,14 +31,14 @@ pub(super) struct EmbeddedForks {
 pub(super) struct RunningFork {
     revision: u64,
     cluster: Embedded,
-    shown: Shown,
+    view: LiveView,
 }
 
 impl RunningFork {
     fn forked(&self) -> Forked {
         Forked {
             revision: self.revision,
-            link: self.shown.link().to_owned(),
+            link: self.view.link().to_owned(),
             kubeconfig: self.cluster.kubeconfig().to_owned(),
         }
     }
@@ -73,23 +74,23 @@ impl EmbeddedForks {
         let cluster = Embedded::start_server(server.clone(), &self.controllers, &self.progress)
             .await
             .map_err(|error| failed(kubewright_cluster::with_sources(&*error)))?;
-        let settings = ShownSettings {
+        let settings = LiveSettings {
             title: format!("fork of revision {revision}"),
             port: 0,
-            operator: ShownOperator::Silent,
-            cluster: ShownCluster::Here {
+            operator: LiveOperator::Silent,
+            cluster: LiveCluster::Here {
                 server,
                 controllers: Box::new(self.controllers.clone()),
             },
             explorations: self.explorations.clone(),
         };
-        let shown = Shown::start_with(model, settings, &self.progress)
+        let view = LiveView::start(model, settings, &self.progress)
             .await
             .map_err(|error| failed(error.to_string()))?;
         Ok(RunningFork {
             revision,
             cluster,
-            shown,
+            view,
         })
     }
 
@@ -97,7 +98,7 @@ impl EmbeddedForks {
     pub(super) fn stop(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async move {
             for fork in self.running.lock().await.drain(..) {
-                fork.shown.stop().await;
+                fork.view.stop().await;
                 fork.cluster.shutdown().await;
             }
         })
