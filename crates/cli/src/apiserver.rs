@@ -193,11 +193,7 @@ impl From<&Arguments> for processes::ServerFlags {
 /// Runs the command.
 pub(crate) fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS));
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .enable_all()
-        .build()?;
-    runtime.block_on(serve(arguments))
+    unused_memory::runtime(threads)?.block_on(serve(arguments))
 }
 
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn Error>> {

@@ -70,10 +70,7 @@ fn start(table: &Table, arguments: &[String]) -> Result<(), String> {
         Err(_) => Controllers::none(),
     };
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(THREADS));
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .enable_all()
-        .build();
+    let runtime = unused_memory::runtime(threads);
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
     let served = runtime.block_on(serve(settings, controllers));
     // What still runs in the background is of no use to anybody.
