@@ -1,13 +1,13 @@
 //! Log lines on standard error. The subscriber is the process's: call this from `main`, if you have none of your own.
 
-use tracing_subscriber::filter::{LevelFilter, ParseError, Targets, filter_fn};
+use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry, fmt};
 
 use super::environment::Environment;
+use super::log_output::LogOutput;
 use super::parse::{Flags, LogFormat};
-use crate::trace::{LogLayer, is_recorded};
 
 /// The variables that name a collector of spans.
 const COLLECTORS: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
@@ -42,7 +42,7 @@ impl Flags {
         W: for<'w> fmt::MakeWriter<'w> + Send + Sync + 'static,
     {
         let level = self.log_level.as_str();
-        let targets: Targets = level.parse().map_err(|source| LogError::Level {
+        let printed: Targets = level.parse().map_err(|source| LogError::Level {
             level: level.to_owned(),
             source,
         })?;
@@ -52,12 +52,11 @@ impl Flags {
         };
         // What is logged in a reconcile belongs to its trace, whatever level is printed.
         let is_exported = cfg!(feature = "otlp") && names_a_collector(&Environment::system());
-        let is_traced = self.debug_trace_bytes > 0 || is_exported;
-        let traced = is_traced.then(|| {
-            let recorded = filter_fn(is_recorded).with_max_level_hint(LevelFilter::DEBUG);
-            LogLayer::new().with_filter(recorded)
-        });
-        Ok(Registry::default().with(lines.with_filter(targets)).with(traced))
+        Ok(Registry::default().with(LogOutput {
+            lines,
+            printed,
+            is_traced: self.debug_trace_bytes > 0 || is_exported,
+        }))
     }
 }
 

@@ -5,6 +5,8 @@
 mod cluster;
 mod environment;
 #[cfg(feature = "log")]
+mod log_output;
+#[cfg(feature = "log")]
 mod logs;
 mod parse;
 

@@ -1,10 +1,9 @@
-//! From the records of a trace to spans, in the JSON of OTLP.
+//! From the records of a trace to spans.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
+use super::span::{Attribute, Link, Span, SpanEvent, SpanKind};
 use crate::trace::{ApiCall, Cause, LogLine, Outcome, ReconcileId, TraceContext, TraceEvent, TraceRecord};
 
 /// As many causes of a reconcile are kept, requests are child spans, and log lines are events; more are counted.
@@ -12,10 +11,6 @@ const MOST_CAUSES: usize = 32;
 const MOST_PARTS: usize = 128;
 /// As many revisions are known with the reconcile that wrote them.
 const MOST_WRITERS: usize = 10_000;
-
-const INTERNAL: u8 = 1;
-const CLIENT: u8 = 3;
-const FAILED: u8 = 2;
 
 /// What is known of reconciles that have not ended.
 #[derive(Debug)]
@@ -37,9 +32,9 @@ struct Open {
     waited: Duration,
     causes: Vec<Cause>,
     reads: u64,
-    children: Vec<Value>,
-    events: Vec<Value>,
-    dropped_events: u64,
+    children: Vec<Span>,
+    events: Vec<SpanEvent>,
+    dropped_events: u32,
 }
 
 impl Spans {
@@ -54,7 +49,7 @@ impl Spans {
     }
 
     /// Takes a record; the spans that end with it.
-    pub(super) fn take(&mut self, record: &TraceRecord) -> Vec<Value> {
+    pub(super) fn take(&mut self, record: &TraceRecord) -> Vec<Span> {
         let at = self.began + record.at;
         match (&record.event, record.reconcile) {
             (
@@ -81,6 +76,9 @@ impl Spans {
             ) => {
                 let place = (controller.to_string(), key.to_string());
                 let causes = self.pending.remove(&place).unwrap_or_default();
+                if !self.context.samples(id) {
+                    return Vec::new();
+                }
                 let open = Open {
                     controller: place.0,
                     key: place.1,
@@ -100,16 +98,18 @@ impl Spans {
                 }
             }
             (TraceEvent::Called(call), Some(id)) => {
+                let Some(open) = self.open.get_mut(&id) else {
+                    return Vec::new();
+                };
                 if let (true, Some(revision)) = (call.is_write(), call.revision) {
                     self.writers.entry(revision).or_insert(id);
                     if self.writers.len() > MOST_WRITERS {
                         self.writers.pop_first();
                     }
                 }
-                let context = self.context;
-                if let Some(open) = self.open.get_mut(&id).filter(|open| open.children.len() < MOST_PARTS) {
+                if open.children.len() < MOST_PARTS {
                     let number = open.children.len() as u64 + 1;
-                    open.children.push(child(context, id, number, call, at));
+                    open.children.push(child(self.context, id, number, call, at));
                 }
             }
             (TraceEvent::Logged(line), Some(id)) => {
@@ -131,82 +131,91 @@ impl Spans {
         Vec::new()
     }
 
-    fn ended(&self, id: ReconcileId, open: Open, at: Duration, outcome: Outcome, error: Option<&str>) -> Vec<Value> {
+    fn ended(&self, id: ReconcileId, open: Open, at: Duration, outcome: Outcome, error: Option<&str>) -> Vec<Span> {
         let causes: Vec<String> = open.causes.iter().map(in_words).collect();
-        let links = open.causes.iter().filter_map(|cause| self.link(cause));
+        let links = open.causes.iter().filter_map(|cause| self.link(cause)).collect();
+        let namespace = open.key.split_once('/').map(|(namespace, _)| namespace);
         let mut attributes = vec![
-            text("kubewright.controller", &open.controller),
-            text("kubewright.key", &open.key),
-            text("kubewright.outcome", outcome.as_str()),
-            seconds("kubewright.waited", open.waited),
-            number("kubewright.reads", open.reads),
-            texts("kubewright.causes", &causes),
+            Attribute::text("kubewright.controller", &open.controller),
+            Attribute::text("kubewright.key", &open.key),
+            Attribute::text("kubewright.outcome", outcome.as_str()),
+            Attribute::seconds("kubewright.waited", open.waited),
+            Attribute::integer("kubewright.reads", open.reads),
+            Attribute::texts("kubewright.causes", causes),
         ];
-        attributes.extend(
-            open.key
-                .split_once('/')
-                .map(|(namespace, _)| text("k8s.namespace.name", namespace)),
-        );
-        let mut span = json!({
-            "traceId": self.context.trace_id(id), "spanId": self.context.span_id(id),
-            "name": format!("reconcile {}", open.controller), "kind": INTERNAL,
-            "startTimeUnixNano": nanoseconds(open.began), "endTimeUnixNano": nanoseconds(at),
-            "attributes": attributes, "events": open.events, "droppedEventsCount": open.dropped_events,
-            "links": links.collect::<Vec<_>>(),
-        });
-        if outcome == Outcome::Error {
-            span["status"] = json!({ "code": FAILED, "message": error.unwrap_or_default() });
-        }
-        let mut spans = vec![span];
-        spans.extend(open.children);
-        spans
+        attributes.extend(namespace.map(|namespace| Attribute::text("k8s.namespace.name", namespace)));
+        let span = Span {
+            context: self.context.span(id),
+            parent: None,
+            name: format!("reconcile {}", open.controller),
+            kind: SpanKind::Internal,
+            began: open.began,
+            ended: at,
+            attributes,
+            events: open.events,
+            dropped_events: open.dropped_events,
+            links,
+            failure: (outcome == Outcome::Error).then(|| error.unwrap_or_default().to_owned()),
+        };
+        std::iter::once(span).chain(open.children).collect()
     }
 
     /// To the reconcile that wrote what woke another.
-    fn link(&self, cause: &Cause) -> Option<Value> {
+    fn link(&self, cause: &Cause) -> Option<Link> {
         let Cause::Object(change) = cause else {
             return None;
         };
         let writer = *self.writers.get(&change.revision?)?;
-        Some(json!({
-            "traceId": self.context.trace_id(writer), "spanId": self.context.span_id(writer),
-            "attributes": [text("kubewright.cause", &in_words(cause))],
-        }))
+        Some(Link {
+            to: self.context.span(writer),
+            attributes: vec![Attribute::text("kubewright.cause", in_words(cause))],
+        })
     }
 }
 
 /// A request to the API server.
-fn child(context: TraceContext, id: ReconcileId, count: u64, call: &ApiCall, at: Duration) -> Value {
+fn child(context: TraceContext, id: ReconcileId, count: u64, call: &ApiCall, at: Duration) -> Span {
     let mut attributes = vec![
-        text("kubewright.verb", &call.verb),
-        text("kubewright.target", &call.target),
+        Attribute::text("kubewright.verb", &*call.verb),
+        Attribute::text("kubewright.target", &call.target),
     ];
-    attributes.extend(call.code.map(|code| number("http.response.status_code", code.into())));
-    attributes.extend(call.revision.map(|revision| number("kubewright.revision", revision)));
+    attributes.extend(
+        call.code
+            .map(|code| Attribute::integer("http.response.status_code", code.into())),
+    );
+    attributes.extend(
+        call.revision
+            .map(|revision| Attribute::integer("kubewright.revision", revision)),
+    );
     if call.is_write() {
-        let changes: Vec<String> = call.changes.iter().map(ToString::to_string).collect();
-        attributes.push(texts("kubewright.changes", &changes));
-        attributes.push(json!({ "key": "kubewright.unchanged", "value": { "boolValue": call.changed_nothing() } }));
+        let changes = call.changes.iter().map(ToString::to_string).collect();
+        attributes.push(Attribute::texts("kubewright.changes", changes));
+        attributes.push(Attribute::bool("kubewright.unchanged", call.changed_nothing()));
     }
-    let mut span = json!({
-        "traceId": context.trace_id(id), "spanId": context.child_id(id, count), "parentSpanId": context.span_id(id),
-        "name": format!("{} {}", call.verb, call.target.split(' ').next().unwrap_or_default()), "kind": CLIENT,
-        "startTimeUnixNano": nanoseconds(at.saturating_sub(call.took)), "endTimeUnixNano": nanoseconds(at),
-        "attributes": attributes,
-    });
-    if let Some(error) = &call.error {
-        span["status"] = json!({ "code": FAILED, "message": error });
+    Span {
+        context: context.child(id, count),
+        parent: Some(context.span(id).span),
+        name: format!("{} {}", call.verb, call.target.split(' ').next().unwrap_or_default()),
+        kind: SpanKind::Client,
+        began: at.saturating_sub(call.took),
+        ended: at,
+        attributes,
+        events: Vec::new(),
+        dropped_events: 0,
+        links: Vec::new(),
+        failure: call.error.clone(),
     }
-    span
 }
 
-fn event(line: &LogLine, at: Duration) -> Value {
-    let level = json!(line.level);
-    let attributes = [
-        text("level", level.as_str().unwrap_or_default()),
-        text("target", &line.target),
-    ];
-    json!({ "timeUnixNano": nanoseconds(at), "name": line.message, "attributes": attributes })
+fn event(line: &LogLine, at: Duration) -> SpanEvent {
+    SpanEvent {
+        at,
+        name: line.message.clone(),
+        attributes: vec![
+            Attribute::text("level", line.level.to_string()),
+            Attribute::text("target", &*line.target),
+        ],
+    }
 }
 
 /// `Deployment.apps shop/web updated @12`
@@ -227,34 +236,20 @@ fn in_words(cause: &Cause) -> String {
     }
 }
 
-/// 64-bit numbers are texts in the JSON of protobuf.
-fn nanoseconds(time: Duration) -> String {
-    time.as_nanos().to_string()
-}
-
-fn text(key: &str, value: &str) -> Value {
-    json!({ "key": key, "value": { "stringValue": value } })
-}
-
-fn texts(key: &str, values: &[String]) -> Value {
-    let values: Vec<Value> = values.iter().map(|value| json!({ "stringValue": value })).collect();
-    json!({ "key": key, "value": { "arrayValue": { "values": values } } })
-}
-
-fn number(key: &str, value: u64) -> Value {
-    json!({ "key": key, "value": { "intValue": value.to_string() } })
-}
-
-fn seconds(key: &str, value: Duration) -> Value {
-    json!({ "key": key, "value": { "doubleValue": value.as_secs_f64() } })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::{Value, json};
 
-    fn spans_of(records: &[Value]) -> Vec<Value> {
-        let mut spans = Spans::new(TraceContext { process: 0xabc1 }, Duration::from_secs(1000));
+    use super::super::span::AttributeValue;
+    use super::*;
+    use crate::trace::Sampler;
+
+    fn spans_with(sampler: Sampler, records: &[Value]) -> Vec<Span> {
+        let context = TraceContext {
+            process: 0xabc1,
+            sampler,
+        };
+        let mut spans = Spans::new(context, Duration::from_secs(1000));
         let records = records.iter().enumerate().map(|(sequence, record)| {
             let mut record = record.clone();
             record["sequence"] = sequence.into();
@@ -262,6 +257,10 @@ mod tests {
             serde_json::from_value::<TraceRecord>(record).unwrap()
         });
         records.flat_map(|record| spans.take(&record)).collect()
+    }
+
+    fn spans_of(records: &[Value]) -> Vec<Span> {
+        spans_with(Sampler::ALL, records)
     }
 
     fn queued(revision: u64) -> Value {
@@ -294,30 +293,55 @@ mod tests {
         let [first, write, second, _] = &spans[..] else {
             unreachable!()
         };
-        assert_eq!(first["name"], "reconcile c");
+        assert_eq!(first.name, "reconcile c");
         assert_eq!(
-            (&first["startTimeUnixNano"], &first["endTimeUnixNano"]),
-            (&json!("1001000000000"), &json!("1004000000000"))
+            (first.began, first.ended),
+            (Duration::from_secs(1001), Duration::from_secs(1004))
         );
-        assert_eq!(first["traceId"], "000000000000abc10000000000000001");
+        assert_eq!(first.context.trace >> 64, 0xabc1);
         assert_eq!(
-            (&write["traceId"], &write["parentSpanId"]),
-            (&first["traceId"], &first["spanId"])
+            (write.context.trace, write.parent),
+            (first.context.trace, Some(first.context.span))
         );
         assert_eq!(
-            (&write["startTimeUnixNano"], &write["kind"]),
-            (&json!("1001500000000"), &json!(CLIENT))
+            (write.began, write.kind),
+            (Duration::from_millis(1_001_500), SpanKind::Client)
         );
-        assert!(write.to_string().contains("data.x from 1 to 2"), "{write}");
-        assert_eq!(first["events"][0]["name"], "written");
-        assert_eq!(first["links"], json!([]));
+        let changes = write.attributes.iter().find(|one| one.key == "kubewright.changes");
         assert_eq!(
-            (&second["links"][0]["spanId"], &second["links"][0]["traceId"]),
-            (&first["spanId"], &first["traceId"])
+            changes.unwrap().value,
+            AttributeValue::Texts(vec!["data.x from 1 to 2".to_owned()])
         );
-        assert_eq!(second["status"], json!({ "code": FAILED, "message": "it is late" }));
-        let ids: std::collections::BTreeSet<_> = spans.iter().map(|span| span["spanId"].to_string()).collect();
+        assert_eq!(first.events[0].name, "written");
+        assert_eq!(first.links, []);
+        assert_eq!(second.links[0].to, first.context);
+        assert_eq!(second.failure.as_deref(), Some("it is late"));
+        let ids: std::collections::BTreeSet<_> = spans.iter().map(|span| span.context.span).collect();
         assert_eq!(ids.len(), 4);
+    }
+
+    #[test]
+    fn a_reconcile_that_is_not_sampled_has_no_span_and_nobody_links_to_it() {
+        let mut records = vec![queued(1)];
+        for id in 1..=64 {
+            records.extend(reconciled(id, id + 1, None));
+            records.push(queued(id + 1));
+        }
+        let half = Sampler::of(0.5).unwrap();
+        let spans = spans_with(half, &records);
+        assert!((16..=112).contains(&spans.len()), "{}", spans.len());
+        let all = spans_of(&records);
+        assert_eq!(all.len(), 128);
+        assert!(
+            spans
+                .iter()
+                .all(|span| all.iter().any(|one| one.context == span.context))
+        );
+        let links = |spans: &[Span]| spans.iter().map(|span| span.links.len()).sum::<usize>();
+        assert!(links(&spans) > 0 && links(&spans) < links(&all));
+        for link in spans.iter().flat_map(|span| &span.links) {
+            assert!(spans.iter().any(|span| span.context == link.to));
+        }
     }
 
     #[test]
@@ -330,6 +354,6 @@ mod tests {
         records.push(ended);
         let spans = spans_of(&records);
         assert_eq!(spans.len(), 1 + MOST_PARTS);
-        assert_eq!(spans[0]["droppedEventsCount"], MOST_PARTS);
+        assert_eq!(spans[0].dropped_events as usize, MOST_PARTS);
     }
 }

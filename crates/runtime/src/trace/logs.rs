@@ -57,7 +57,8 @@ impl<S: Subscriber> Layer<S> for LogLayer {
 
 /// Whether lines of this origin are recorded. Everything else need not be made for this layer.
 pub(crate) fn is_recorded(metadata: &Metadata<'_>) -> bool {
-    let module = metadata.target().split("::").next().unwrap_or_default();
+    // By a character, which is found much faster than a text.
+    let module = metadata.target().split(':').next().unwrap_or_default();
     metadata.is_event() && *metadata.level() <= Level::DEBUG && !LEFT_OUT.contains(&module)
 }
 

@@ -50,7 +50,7 @@ pub use scope::ReconcileId;
 
 pub(crate) use call::{CallTarget, CalledObjects, RawCall, WriteAnswer};
 #[cfg(feature = "otlp")]
-pub(crate) use context::TraceContext;
+pub(crate) use context::{Sampler, SpanContext, TraceContext};
 #[cfg(test)]
 pub(crate) use raw::RawLine;
 pub(crate) use raw::{RawCause, RawChange, RawEvent, RawRead, RawTarget, RawWebhook};
@@ -244,10 +244,10 @@ impl Trace {
             .is_some_and(|shared| bytes <= shared.limit / LARGEST_PART)
     }
 
-    /// What the ids of its spans are made of. From now on requests of reconciles carry them.
+    /// What the ids of its spans are made of, and which of them are exported. From now on requests of reconciles carry them.
     #[cfg(feature = "otlp")]
-    pub(crate) fn export_context(&self) -> TraceContext {
-        let new = || TraceContext::of(&crate::random::Random::from_entropy());
+    pub(crate) fn export_context(&self, sampler: Sampler) -> TraceContext {
+        let new = || TraceContext::of(&crate::random::Random::from_entropy(), sampler);
         self.0
             .as_ref()
             .map_or_else(new, |shared| *shared.context.get_or_init(new))

@@ -54,8 +54,22 @@ impl Entry {
     }
 }
 
+/// As many pieces make up a ring that is full, and as many entries has a piece at most.
+const PIECES: usize = 16;
+const MOST_IN_A_PIECE: usize = 256;
+/// As many pieces that are used up wait to be used again.
+const MOST_SPARE: usize = 2;
+
+/// In pieces, so that nothing that is recorded is copied when there is more of it: while a trace fills, that would cost more than the
+/// recording.
 pub(super) struct Ring {
-    entries: VecDeque<Entry>,
+    /// All but the first and the last have as many entries as a piece may have.
+    pieces: VecDeque<VecDeque<Entry>>,
+    spare: Vec<VecDeque<Entry>>,
+    /// As many entries a piece may have.
+    piece: usize,
+    /// How many there are in all pieces.
+    len: usize,
     bytes: usize,
     limit: usize,
     /// The sequence number of the next record.
@@ -67,7 +81,10 @@ pub(super) struct Ring {
 impl Ring {
     pub(super) fn new(limit: usize) -> Self {
         Ring {
-            entries: VecDeque::new(),
+            pieces: VecDeque::new(),
+            spare: Vec::new(),
+            piece: (limit / size_of::<Entry>() / PIECES).clamp(1, MOST_IN_A_PIECE),
+            len: 0,
             bytes: 0,
             limit,
             next: 0,
@@ -84,7 +101,7 @@ impl Ring {
         self.bytes += entry.bytes();
         let mut forgotten = None;
         while self.bytes > self.limit {
-            let Some(oldest) = self.entries.pop_front() else {
+            let Some(oldest) = self.pop() else {
                 // It is larger than all that may be kept.
                 self.bytes = 0;
                 return (self.next, forgotten);
@@ -92,25 +109,53 @@ impl Ring {
             self.bytes -= oldest.bytes();
             forgotten.get_or_insert(oldest);
         }
-        if self.entries.len() == self.entries.capacity() {
-            // Not twice as many: the room that is not used yet is no part of the bytes.
-            self.entries.reserve_exact(self.entries.len() / 4 + 16);
-        }
-        self.entries.push_back(entry);
+        self.last_piece().push_back(entry);
+        self.len += 1;
         (self.next, forgotten)
+    }
+
+    /// Takes the oldest entry out.
+    fn pop(&mut self) -> Option<Entry> {
+        let first = self.pieces.front_mut()?;
+        let oldest = first.pop_front()?;
+        self.len -= 1;
+        if first.is_empty()
+            && let Some(empty) = self.pieces.pop_front()
+            && self.spare.len() < MOST_SPARE
+        {
+            self.spare.push(empty);
+        }
+        Some(oldest)
+    }
+
+    /// The piece with room for the next entry.
+    fn last_piece(&mut self) -> &mut VecDeque<Entry> {
+        if self.pieces.back().is_none_or(|last| last.len() == self.piece) {
+            let spare = self.spare.pop();
+            let piece = spare.unwrap_or_else(|| VecDeque::with_capacity(self.piece));
+            self.pieces.push_back(piece);
+        }
+        let last = self.pieces.len() - 1;
+        &mut self.pieces[last]
     }
 
     /// At most so many entries from a sequence number on, the number of the first, and how many of those that were asked for are forgotten.
     pub(super) fn since(&self, sequence: u64, most: usize) -> (Vec<Entry>, u64, u64) {
         let forgotten = self.forgotten();
         let skipped = usize::try_from(sequence.saturating_sub(forgotten)).unwrap_or(usize::MAX);
-        let entries = self.entries.iter().skip(skipped).take(most).cloned().collect();
+        let in_first = self.pieces.front().map_or(0, VecDeque::len);
+        let (pieces, skipped) = match skipped.checked_sub(in_first) {
+            Some(behind) => ((behind / self.piece).saturating_add(1), behind % self.piece),
+            None => (0, skipped),
+        };
+        let entries = self.pieces.iter().skip(pieces).flatten();
+        let entries = entries.skip(skipped).take(most).cloned().collect();
         (entries, sequence.max(forgotten), forgotten.saturating_sub(sequence))
     }
 
     /// How many records are not there any more.
     pub(super) fn forgotten(&self) -> u64 {
-        self.next - self.entries.len() as u64
+        self.next - self.len as u64
     }
 
     /// How many records there were.
@@ -125,6 +170,8 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::trace::LogLevel;
     use crate::trace::raw::RawLine;
@@ -175,7 +222,54 @@ mod tests {
         for number in 0..5000 {
             ring.push(line(&(number % 10).to_string()));
         }
-        assert_eq!(ring.entries.len(), 1000);
-        assert!(ring.entries.capacity() <= 1250 + 16, "{}", ring.entries.capacity());
+        assert_eq!(ring.len, 1000);
+        let rooms = ring.pieces.iter().chain(&ring.spare);
+        let room: usize = rooms.map(VecDeque::capacity).sum();
+        assert!(room <= 1250, "{room}");
+    }
+
+    #[test]
+    fn nothing_that_is_recorded_is_copied_while_there_is_more_of_it() {
+        let one = line("0");
+        let mut ring = Ring::new(one.bytes() * 1000);
+        let counted = allocation_counter::measure(|| (0..5000).for_each(|_| _ = ring.push(one.clone())));
+        let (allocated, kept) = (counted.bytes_total as usize, 1000 * size_of::<Entry>());
+        assert!(allocated < kept + kept / 4, "{allocated} bytes for {kept}");
+    }
+
+    proptest! {
+        #[test]
+        fn it_has_the_newest_records_that_fit_whatever_their_sizes(
+            limit in 1_000_usize..60_000,
+            sizes in proptest::collection::vec(0_usize..400, 1..600),
+            from in 0_u64..700,
+            most in 0_usize..700,
+        ) {
+            let mut ring = Ring::new(limit);
+            let texts: Vec<String> = sizes.iter().enumerate().map(|(number, size)| format!("{number} {}", "x".repeat(*size))).collect();
+            for text in &texts {
+                ring.push(line(text));
+            }
+            // As many from the end on as fit.
+            let mut room = limit;
+            let fits = |text: &&String| {
+                let bytes = line(text).bytes();
+                let fits = bytes <= room;
+                room = room.saturating_sub(bytes);
+                fits
+            };
+            let kept = texts.iter().rev().take_while(fits).count();
+            prop_assert_eq!((ring.len, ring.forgotten()), (kept, (texts.len() - kept) as u64));
+            prop_assert_eq!(ring.bytes(), texts[texts.len() - kept..].iter().map(|text| line(text).bytes()).sum::<usize>());
+            let (entries, first, missed) = ring.since(from, most);
+            prop_assert_eq!((first, missed), (from.max(ring.forgotten()), ring.forgotten().saturating_sub(from)));
+            let read: Vec<String> = entries.iter().map(|entry| match entry.event() {
+                RawEvent::Logged(line) => line.message.to_string(),
+                other => panic!("{other:?}"),
+            }).collect();
+            let first = usize::try_from(first).unwrap().min(texts.len());
+            let wanted: Vec<String> = texts[first..].iter().take(most).cloned().collect();
+            prop_assert_eq!(read, wanted);
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! Spans, from a running operator to a collector.
 #![cfg(feature = "otlp")]
 
+mod decoded;
+
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
@@ -25,7 +27,7 @@ use serde_json::Value;
 
 use crate::support::config_map_with;
 
-/// A collector: keeps what is sent to it, and answers with a code.
+/// A collector: keeps what is sent to it as the JSON of the protocol, and answers with a code and a text, the last of them from then on.
 struct Collector {
     endpoint: String,
     received: Arc<Mutex<Vec<Value>>>,
@@ -33,18 +35,24 @@ struct Collector {
 }
 
 impl Collector {
-    async fn start(code: StatusCode) -> Self {
+    async fn start(content_type: &'static str, answers: &'static [(StatusCode, &[u8])]) -> Self {
         let received: Arc<Mutex<Vec<Value>>> = Arc::default();
         let kept = Arc::clone(&received);
         let router = Router::new().route("/v1/traces", move |request: Request<Incoming>| {
             let kept = Arc::clone(&kept);
             async move {
-                assert_eq!(request.headers()["content-type"], "application/json");
+                assert_eq!(request.headers()["content-type"], content_type);
                 assert_eq!(request.headers()["x-team"], "shop");
                 assert!(!request.headers().contains_key("authorization"));
                 let body = request.into_body().collect().await.unwrap().to_bytes();
-                kept.lock().push(serde_json::from_slice(&body).unwrap());
-                let mut answer = HttpResponse::new(ResponseBody::from("{}"));
+                let mut kept = kept.lock();
+                let (code, text) = answers[kept.len().min(answers.len() - 1)];
+                kept.push(if content_type == PROTOBUF {
+                    decoded::request(&body)
+                } else {
+                    serde_json::from_slice(&body).unwrap()
+                });
+                let mut answer = HttpResponse::new(ResponseBody::from(text));
                 *answer.status_mut() = code;
                 answer
             }
@@ -71,13 +79,18 @@ impl Collector {
     }
 }
 
-fn settings(endpoint: &str) -> ExportSettings {
-    let environment = Environment::of([
+const PROTOBUF: &str = "application/x-protobuf";
+const JSON: &str = "application/json";
+const TAKEN: (StatusCode, &[u8]) = (StatusCode::OK, b"");
+
+fn settings(endpoint: &str, more: &[(&str, &str)]) -> ExportSettings {
+    let usual = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint),
         ("OTEL_EXPORTER_OTLP_HEADERS", "x-team=shop"),
         ("OTEL_EXPORTER_OTLP_TIMEOUT", "500"),
         ("OTEL_BSP_SCHEDULE_DELAY", "20"),
-    ]);
+    ];
+    let environment = Environment::of(usual.iter().chain(more).copied());
     ExportSettings::from_environment(&environment, "vault")
         .unwrap()
         .unwrap()
@@ -107,7 +120,7 @@ fn controller() -> Controller {
 }
 
 /// Runs the operator until a condition holds; the headers `traceparent` of its requests.
-async fn run(endpoint: &str, is_done: impl AsyncFn() -> bool) -> Vec<String> {
+async fn run(settings: ExportSettings, is_done: impl AsyncFn() -> bool) -> Vec<String> {
     let server = ApiServer::new(Options::new());
     let parents: Arc<Mutex<Vec<String>>> = Arc::default();
     let (seen, kube) = (Arc::clone(&parents), server.client());
@@ -124,7 +137,7 @@ async fn run(endpoint: &str, is_done: impl AsyncFn() -> bool) -> Vec<String> {
         "default",
     );
     let trace = Trace::bounded(1 << 20);
-    let exporter = Exporter::new(settings(endpoint), &trace).unwrap();
+    let exporter = Exporter::new(settings, &trace).unwrap();
     let (stopper, stop) = Stopper::new();
     let running = tokio::spawn(Manager::new().controller(controller()).trace(trace).run(client, stop));
     let (export_stopper, export_stop) = Stopper::new();
@@ -149,11 +162,15 @@ fn attribute<'a>(span: &'a Value, key: &str) -> &'a Value {
     found.map_or(&Value::Null, |attribute| &attribute["value"])
 }
 
-#[tokio::test]
-async fn reconciles_reach_a_collector_with_their_writes_causes_and_log_lines() {
-    let collector = Collector::start(StatusCode::OK).await;
-    let woken = |span: &Value| span["links"].as_array().is_some_and(|links| !links.is_empty());
-    let parents = run(&collector.endpoint, async || collector.spans().iter().any(woken)).await;
+fn is_woken(span: &Value) -> bool {
+    span["links"].as_array().is_some_and(|links| !links.is_empty())
+}
+
+/// Runs the operator with a collector that has everything, and looks at what it got.
+async fn exported(content_type: &'static str, more: &[(&str, &str)]) {
+    let collector = Collector::start(content_type, &[TAKEN]).await;
+    let settings = settings(&collector.endpoint, more);
+    let parents = run(settings, async || collector.spans().iter().any(is_woken)).await;
     let spans = collector.spans();
     let write = spans.iter().find(|span| span["name"] == "create Secret").unwrap();
     let maker = spans
@@ -162,28 +179,83 @@ async fn reconciles_reach_a_collector_with_their_writes_causes_and_log_lines() {
         .unwrap();
     assert_eq!(maker["traceId"], write["traceId"]);
     assert_eq!(maker["name"], "reconcile configmap");
+    assert_eq!((&maker["kind"], &write["kind"]), (&Value::from(1), &Value::from(3)));
+    let time = |span: &Value, which: &str| span[which].as_str().unwrap().parse::<u64>().unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let (began, ended) = (time(maker, "startTimeUnixNano"), time(maker, "endTimeUnixNano"));
+    assert!(began <= time(write, "startTimeUnixNano") && time(write, "endTimeUnixNano") <= ended);
+    assert!(ended <= now && now - began < 120_000_000_000, "{began} {ended} {now}");
     assert_eq!(attribute(maker, "kubewright.key")["stringValue"], "default/door");
     assert_eq!(attribute(maker, "kubewright.outcome")["stringValue"], "success");
+    assert!(attribute(maker, "kubewright.waited")["doubleValue"].as_f64().unwrap() >= 0.0);
+    let causes = attribute(maker, "kubewright.causes")["arrayValue"]["values"].clone();
+    assert!(
+        causes[0]["stringValue"]
+            .as_str()
+            .unwrap()
+            .starts_with("ConfigMap default/door created"),
+        "{causes}"
+    );
     assert_eq!(attribute(write, "http.response.status_code")["intValue"], "201");
+    assert_eq!(attribute(write, "kubewright.unchanged")["boolValue"], false);
     assert_eq!(maker["events"][0]["name"], "a Secret is made");
     // What it wrote woke another, which says so.
-    let woken = spans.iter().find(|span| woken(span)).unwrap();
+    let woken = spans.iter().find(|span| is_woken(span)).unwrap();
     assert_eq!(woken["links"][0]["spanId"], maker["spanId"]);
+    assert_eq!(woken["links"][0]["traceId"], maker["traceId"]);
     // The API server is told by whom it is asked.
     let (trace, span) = (maker["traceId"].as_str().unwrap(), maker["spanId"].as_str().unwrap());
     assert_eq!(parents, [format!("00-{trace}-{span}-01")]);
+    let resource = &collector.received.lock()[0]["resourceSpans"][0]["resource"];
+    assert_eq!(attribute(resource, "service.name")["stringValue"], "vault");
+    assert_eq!(attribute(resource, "team")["stringValue"], "shop");
     let all = Value::Array(collector.received.lock().clone()).to_string();
-    assert!(
-        all.contains("vault") && !all.contains("sesame") && !all.contains("c2VzYW1l"),
-        "{all}"
-    );
+    assert!(!all.contains("sesame") && !all.contains("c2VzYW1l"), "{all}");
+}
+
+const TEAM: (&str, &str) = ("OTEL_RESOURCE_ATTRIBUTES", "team=shop");
+
+#[tokio::test]
+async fn reconciles_reach_a_collector_with_their_writes_causes_and_log_lines() {
+    exported(PROTOBUF, &[TEAM]).await;
+}
+
+#[tokio::test]
+async fn a_collector_that_reads_json_gets_the_same() {
+    exported(JSON, &[TEAM, ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")]).await;
+}
+
+#[tokio::test]
+async fn spans_that_a_collector_had_no_time_for_are_sent_again() {
+    // Why, in a `google.rpc.Status`.
+    let busy: (StatusCode, &[u8]) = (StatusCode::SERVICE_UNAVAILABLE, b"\x12\x04busy");
+    let answers: &[(StatusCode, &[u8])] = Box::leak(Box::new([busy, TAKEN]));
+    let collector = Collector::start(PROTOBUF, answers).await;
+    let settings = settings(&collector.endpoint, &[]);
+    run(settings, async || collector.received.lock().len() > 1).await;
+    let received = collector.received.lock().clone();
+    let spans = |sent: &Value| {
+        sent["resourceSpans"][0]["scopeSpans"][0]["spans"]
+            .as_array()
+            .unwrap()
+            .clone()
+    };
+    let (first, second) = (spans(&received[0]), spans(&received[1]));
+    assert_eq!(second[..first.len()], first[..]);
 }
 
 #[tokio::test]
 async fn a_collector_that_refuses_or_is_not_there_holds_up_nobody() {
-    let collector = Collector::start(StatusCode::SERVICE_UNAVAILABLE).await;
-    run(&collector.endpoint, async || !collector.received.lock().is_empty()).await;
+    let refused: &[(StatusCode, &[u8])] = &[(StatusCode::BAD_REQUEST, b"\x12\x02no")];
+    let collector = Collector::start(PROTOBUF, refused).await;
+    run(settings(&collector.endpoint, &[]), async || {
+        !collector.received.lock().is_empty()
+    })
+    .await;
     let nowhere = format!("http://127.0.0.1:{}", kubewright_test_support::free_port());
     let began = Instant::now();
-    run(&nowhere, async || began.elapsed() > Duration::from_millis(200)).await;
+    run(settings(&nowhere, &[]), async || {
+        began.elapsed() > Duration::from_millis(200)
+    })
+    .await;
 }
