@@ -165,6 +165,14 @@ impl<K> IndexQuery<K> {
         }
     }
 
+    /// The same objects, for [`Client::metadata_of`](crate::client::Client::metadata_of).
+    pub fn metadata(self) -> IndexQuery<PartialObjectMeta<K>> {
+        IndexQuery {
+            query: self.query,
+            kind: PhantomData,
+        }
+    }
+
     /// Only those whose labels match.
     pub fn matching(self, selector: Selector) -> Self {
         IndexQuery {
@@ -207,12 +215,6 @@ impl<K> QueryOf<K> for Query {
 }
 
 impl<K> QueryOf<K> for IndexQuery<K> {
-    fn query(&self) -> &Query {
-        &self.query
-    }
-}
-
-impl<K> QueryOf<PartialObjectMeta<K>> for IndexQuery<K> {
     fn query(&self) -> &Query {
         &self.query
     }
