@@ -229,21 +229,64 @@ fn cargo_test(root: &Path, target: &Path, arguments: &[&str]) -> (String, String
     (stdout, stderr)
 }
 
-/// The command explores a project as `create api` left it: nothing is found, and a page tells what was tried.
+/// The command explores a project as `create api` left it: nothing is found, and a page tells what was tried. Then its user makes a
+/// mistake, and the command finds it.
 fn explore(project: &Path, target: &Path) {
-    let variables = [
-        ("CARGO_TARGET_DIR", target),
-        ("CARGO_NET_OFFLINE", Path::new("true")),
-        // As in the build before, of which most is used again.
-        ("RUSTFLAGS", Path::new("-Dwarnings")),
-        ("RUSTC_WORKSPACE_WRAPPER", Path::new(COMPILER)),
-        ("CARGO_INCREMENTAL", Path::new("0")),
-        ("CARGO_PROFILE_DEV_DEBUG", Path::new("false")),
-    ];
-    kubewright(project, "explore --class restart,crash,edits --jobs 2", &variables);
+    let words = ["--class", "restart,crash,edits", "--jobs", "2"];
+    let (code, stdout) = explored(project, target, &words);
+    assert_eq!(code, Some(0), "{stdout}");
     let page = target.join("explore/explore-crashes_and_restarts_do_no_harm.html");
     let page = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
     assert!(page.contains("/spec/size = 2"), "no edit of the schema: {page}");
+    report_only_what_is_new(project);
+    let (code, stdout) = explored(project, target, &["--class", "crash"]);
+    assert_eq!(code, Some(1), "{stdout}");
+    let difference = "different busyboxes.cache.example.com/busybox-sample";
+    assert!(stdout.contains(difference), "{stdout}");
+    let again = "again: kubewright explore --replay '";
+    let plan = stdout.split(again).nth(1).and_then(|rest| rest.split('\'').next());
+    let plan = plan.unwrap_or_else(|| panic!("no {again:?} in {stdout}"));
+    // The smallest plan: the other samples are not needed.
+    assert_eq!(
+        plan,
+        "crash after patch deployments.apps/busybox-sample #1 in step create cache_v1alpha1_busybox of create cache_v1alpha1_busybox"
+    );
+    let (code, stdout) = explored(project, target, &["--replay", plan]);
+    assert_eq!(code, Some(1), "{stdout}");
+    assert!(stdout.contains(difference), "{stdout}");
+}
+
+/// The exit code of `kubewright explore` in a project, and what it says.
+fn explored(project: &Path, target: &Path, words: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kubewright"))
+        .arg("explore")
+        .args(words)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_NET_OFFLINE", "true")
+        // As in the build before, of which most is used again.
+        .env("RUSTFLAGS", "-Dwarnings")
+        .env("RUSTC_WORKSPACE_WRAPPER", COMPILER)
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .current_dir(project)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    (output.status.code(), stdout)
+}
+
+/// Writes a status only when the Deployment was made: after a crash in between, none is ever written.
+fn report_only_what_is_new(project: &Path) {
+    let path = project.join("src/controllers/busybox.rs");
+    let text = fs::read_to_string(&path).unwrap();
+    let report = "self.report(object, &applied.object.object()?).await";
+    assert!(text.contains(report), "{text}");
+    let if_new = format!(
+        "if applied.outcome == Outcome::Created {{\n            return {report};\n        }}\n        Ok(Action::done())"
+    );
+    fs::write(&path, text.replace(report, &if_new)).unwrap();
 }
 
 /// `manifests` refuses what an API server would refuse; once written, there is nothing left to write.

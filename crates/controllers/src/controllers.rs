@@ -237,6 +237,7 @@ impl Controllers {
         let settings = &Settings {
             expects_nodes: self.contains(ControllerName::Kubelet) && self.settings.nodes > 0,
             events: EventBroadcaster::default(),
+            random: self.settings.random.clone().or_else(|| self.seed.map(Random::seeded)),
             ..self.settings.clone()
         };
         let mut operator = settings.events.add_to(Operator::new("controllers"));

@@ -71,10 +71,12 @@ impl Reconciler for Nodes {
             return Ok(Action::done());
         };
         let left = self.observe(&node);
-        if left.is_some_and(|left| left.is_zero())
-            && let Some(status) = taints::lost(&node, self.clock.now())
-        {
-            return self.lose(&node, status).await;
+        if left.is_some_and(|left| left.is_zero()) {
+            if let Some(status) = taints::lost(&node, self.clock.now()) {
+                return self.lose(&node, status).await;
+            }
+            // Who said that the node is lost may have ended before the Pods were marked, or failed at one.
+            self.mark_pods(request.name()).await?;
         }
         let labels = taints::old_labels(&node);
         if let Some(taints) = taints::wanted(&node, self.clock.now()) {
@@ -170,10 +172,11 @@ impl Nodes {
                 condition.last_transition_time = Some(crate::support::time::whole(self.clock.now()));
             }
             match self.client.update_status(&unready).await {
-                Err(error) if !error.is_conflict() && !error.is_not_found() => return Err(error.into()),
-                _ => self
+                Ok(_) => self
                     .events
                     .record(&*pod, EventNote::warning("NodeNotReady", "Watch", "Node is not ready")),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())

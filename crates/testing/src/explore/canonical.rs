@@ -209,7 +209,14 @@ impl<'c> Names<'c> {
 
     fn value(&self, field: &str, value: &Value, generation: Option<i64>) -> Value {
         match value {
-            Value::Object(members) => Value::Object(self.members(members.iter(), generation)),
+            Value::Object(members) => {
+                // Who refers to an object may say at which revision it was: `claimRef` of a volume.
+                let is_reference = members.contains_key("uid");
+                let kept = members
+                    .iter()
+                    .filter(|(name, _)| !is_reference || *name != "resourceVersion");
+                Value::Object(self.members(kept, generation))
+            }
             Value::Array(items) => {
                 let mut items: Vec<Value> = items.iter().map(|item| self.value(field, item, generation)).collect();
                 // Sets in Kubernetes' eyes: whose entry came first says nothing.
@@ -290,7 +297,10 @@ mod tests {
                     "name": "a", "uid": uid, "resourceVersion": uid, "creationTimestamp": "2026-01-01T00:00:00Z",
                     "generation": generation, "managedFields": [{ "manager": uid }],
                 },
-                "spec": { "clusterIP": address, "ports": [{ "port": 80, "nodePort": generation }] },
+                "spec": {
+                    "claimRef": { "name": "c", "uid": uid, "resourceVersion": uid },
+                    "clusterIP": address, "ports": [{ "port": 80, "nodePort": generation }],
+                },
                 "status": {
                     "observedGeneration": generation,
                     "conditions": [{ "type": "Ready", "lastTransitionTime": format!("2026-01-0{generation}T00:00:00Z") }],

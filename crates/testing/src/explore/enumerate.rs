@@ -45,7 +45,7 @@ pub(super) fn plans(step: usize, name: &str, run: &Observation, known: &mut BTre
     if !run.has_webhooks {
         plans.push(plan(Disturbance::Down));
     }
-    if run.users_call_webhooks.contains(&step) {
+    if run.calls_webhooks_before_writes(step) {
         plans.push(plan(Disturbance::WebhooksDown));
     }
     let mut rights = BTreeSet::new();

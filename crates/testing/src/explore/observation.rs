@@ -69,8 +69,6 @@ pub(super) struct Observation {
     pub(super) has_webhooks: bool,
     /// Their calls, with the steps.
     pub(super) webhook_calls: Vec<(usize, WebhookCall)>,
-    /// The steps in which they were called for what users did.
-    pub(super) users_call_webhooks: BTreeSet<usize>,
     /// What is wrong whatever the reference did.
     pub(super) problems: Vec<Difference>,
     /// The names of such problems that are accepted.
@@ -103,6 +101,14 @@ impl Observation {
         calls.any(|(step, call)| {
             *step == write.step && call.number >= write.webhook_calls && call.at < write.sent + TROUBLE
         })
+    }
+
+    /// Whether webhooks were called in a step before the operator wrote something: for users, or to convert what it watches.
+    pub(super) fn calls_webhooks_before_writes(&self, step: usize) -> bool {
+        let mut writes = self.writes.iter();
+        let first = writes.find(|write| write.step == step && write.effective);
+        let mut calls = self.webhook_calls.iter().filter(|(at, _)| *at == step);
+        calls.any(|(_, call)| first.is_none_or(|write| call.number < write.webhook_calls))
     }
 
     /// The number of the step in which a revision was written.

@@ -234,10 +234,12 @@ impl Plan {
         first.into_iter().chain(second).collect()
     }
 
-    /// Whether reads may time out that wait for what was written before, or for a list that is refused.
+    /// Whether reads may time out that wait for what was written before, or for a list that is refused or cannot be converted.
     pub(super) fn makes_reads_late(&self) -> bool {
         match &self.disturbance {
-            Disturbance::Write(Strike::TakeOverBlind, _) | Disturbance::Read(..) => true,
+            Disturbance::Write(Strike::TakeOverBlind | Strike::Webhooks(_), _)
+            | Disturbance::WebhooksDown
+            | Disturbance::Read(..) => true,
             Disturbance::Forbid(right) => right.is_to_read(),
             _ => self.class() == Class::Staleness,
         }

@@ -440,7 +440,7 @@ impl Journal {
             traffic.webhooks().count(),
         );
         // What somebody undoes at once is made again at once as long as the event is late: without a pause no time would pass.
-        if traffic.lags().may_be_behind() {
+        if traffic.lags().may_be_behind() || traffic.webhooks().may_be_behind() {
             tokio::time::sleep(PAUSE).await;
         }
         if self.is_refused(at) {

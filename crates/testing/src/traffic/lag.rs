@@ -17,7 +17,7 @@ const SHORT: Duration = Duration::from_secs(4);
 const LONG: Duration = Duration::from_secs(30);
 
 /// How long a cache may be behind afterwards: who is told that a watch is too old pauses before the list that replaces it.
-const AFTERWARDS: Duration = Duration::from_mins(1);
+pub(super) const AFTERWARDS: Duration = Duration::from_mins(1);
 
 /// How events are late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

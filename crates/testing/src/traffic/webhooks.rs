@@ -8,6 +8,8 @@ use http::{Response, StatusCode};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::lag::AFTERWARDS;
+
 /// How long there is trouble that nobody ends.
 pub(crate) const TROUBLE: Duration = Duration::from_secs(30);
 /// Longer than a server waits for a webhook.
@@ -65,6 +67,13 @@ impl WebhookGate {
     /// Whether a call has met the trouble.
     pub(crate) fn is_hit(&self) -> bool {
         self.0.lock().hits > 0
+    }
+
+    /// Whether who watches may be behind: events that cannot be converted do not come, nor does the list that replaces them.
+    pub(crate) fn may_be_behind(&self) -> bool {
+        let state = self.0.lock();
+        let is_recent = |until: Option<Instant>| until.is_none_or(|until| Instant::now() < until + AFTERWARDS);
+        state.hits > 0 && state.trouble.is_some_and(|(_, until)| is_recent(until))
     }
 
     /// How often webhooks were called.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use kubewright_controllers::FAILED_ANNOTATION;
 use serde_json::{Value, json};
 
-use super::plan::{ObjectName, Propagation};
-use super::run::{REST, Run};
-use super::world;
+use super::{REST, Run};
+use crate::explore::plan::{ObjectName, Propagation};
+use crate::explore::world;
 
 /// How long a node is away that is noticed, and whose Pods stay.
 pub(super) const SHORT_OUTAGE: Duration = REST;
@@ -28,7 +28,7 @@ impl Run<'_> {
         let owned = self.owned_by(&object["metadata"]["uid"]);
         let mut finalizers = finalizers(&object);
         finalizers.push(FINALIZER.into());
-        let server = self.server().clone();
+        let server = self.server.clone();
         if !world::patch(&server, name, &object, &with_finalizers(&finalizers)).await {
             return;
         }
@@ -56,7 +56,7 @@ impl Run<'_> {
         let Some(node) = self.cluster.objects().get(name).cloned() else {
             return;
         };
-        let server = self.server().clone();
+        let server = self.server.clone();
         let failed = |failed: Value| json!({ "metadata": { "annotations": { FAILED_ANNOTATION: failed } } });
         let is_failed = world::patch(&server, name, &node, &failed(json!("true"))).await;
         self.note_edit(is_failed);

@@ -1,6 +1,6 @@
 //! A step that users take while no manager runs.
 
-use super::run::Run;
+use super::Run;
 
 impl Run<'_> {
     /// Ends the manager, has users act, and starts another manager on what they left. A step that does not work without the operator

@@ -1,12 +1,12 @@
 //! What must hold in every run, whatever the reference did.
 
-use super::compare;
-use super::observation::Boundary;
-use super::plan::ObjectName;
-use super::rest;
-use super::run::{REST, Run};
-use super::truth;
-use super::world;
+use super::{REST, Run};
+use crate::explore::compare;
+use crate::explore::observation::Boundary;
+use crate::explore::plan::ObjectName;
+use crate::explore::rest;
+use crate::explore::truth;
+use crate::explore::world;
 
 impl Run<'_> {
     pub(super) fn check_foreign(&mut self) {
