@@ -88,3 +88,58 @@ fn tried(tried: &Tried) -> Value {
     }
     value
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::compare::Difference;
+    use super::super::story_event::StoryEventKind;
+    use super::*;
+
+    #[test]
+    fn findings_of_one_run_share_its_story() {
+        let told = |text: &str| -> Arc<[StoryEvent]> { vec![StoryEvent::new(1, StoryEventKind::Write, text)].into() };
+        let (one, other) = (told("create configmaps/x"), told("delete configmaps/x"));
+        let finding = |name: &str, story: &Arc<[StoryEvent]>| Finding {
+            plan: None,
+            difference: Difference::new(0, name, Vec::new()),
+            story: Arc::clone(story),
+            others: 0,
+            parted: None,
+        };
+        let findings = [finding("a", &one), finding("b", &other), finding("c", &one)];
+        let summary = Summary {
+            runs: BTreeMap::new(),
+            unreached: 0,
+            skipped: 0,
+            untried_pairs: 0,
+            beyond: 0,
+            unread_rules: 0,
+            seed: 0,
+            accepted: Vec::new(),
+            disappeared: Vec::new(),
+        };
+        let ended = Ended {
+            name: "shared",
+            search: &Search::default(),
+            findings: &findings,
+            summary: &summary,
+            took: Duration::ZERO,
+            report: None,
+        };
+        let json = ended.json();
+        let played: Vec<&Value> = json["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| &one["played"])
+            .collect();
+        assert_eq!(played, [0, 1, 0]);
+        assert_eq!(json["stories"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            json["stories"][1][0],
+            json!({ "is": "write", "depth": 1, "text": "delete configmaps/x" })
+        );
+    }
+}

@@ -155,9 +155,9 @@ impl<'a, W: Iterator<Item = &'a JournaledWrite>, C: Iterator<Item = &'a ClusterC
                 self.begin_step(Some(write.step));
                 let of = self.only_reconcile();
                 self.tell_reconcile(of);
-                let wrote = self.run.changes.iter().find(|change| came_of(change, write));
+                let change = self.run.changes.iter().find(|change| came_of(change, write));
                 let text = told_write(write, self.plan);
-                self.tell(2, StoryEventKind::Write, text, wrote.map(ClusterChange::story));
+                self.tell(2, StoryEventKind::Write, text, change.map(ClusterChange::story));
             } else {
                 return;
             }

@@ -132,3 +132,49 @@ fn told(object: Option<&StoredObject>) -> Value {
     }
     told
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    use kube::Api;
+    use kube::api::PostParams;
+    use kubewright_apiserver::{ApiServer, Options};
+
+    use super::*;
+
+    /// The newest object of a resource, as a report has it.
+    fn newest(server: &ApiServer, resource: &str) -> String {
+        let changes = server.history(0, |_, found| found == resource);
+        let newest = changes.into_iter().last().unwrap();
+        told(Some(&newest.object)).to_string()
+    }
+
+    #[tokio::test]
+    async fn a_report_has_objects_but_of_secrets_only_their_names() {
+        let server = ApiServer::new(Options::new());
+        let secret = json!({ "metadata": { "name": "door" }, "stringData": { "key": "sesame" } });
+        let map = json!({ "metadata": { "name": "plain" }, "data": { "key": "value" } });
+        let secrets: Api<Secret> = Api::namespaced(server.client(), "default");
+        secrets
+            .create(&PostParams::default(), &serde_json::from_value(secret).unwrap())
+            .await
+            .unwrap();
+        let maps: Api<ConfigMap> = Api::namespaced(server.client(), "default");
+        maps.create(&PostParams::default(), &serde_json::from_value(map).unwrap())
+            .await
+            .unwrap();
+        let secret = newest(&server, "secrets");
+        assert!(
+            secret.contains("door") && !secret.contains("key") && !secret.contains("c2VzYW1l"),
+            "{secret}"
+        );
+        let map = newest(&server, "configmaps");
+        assert!(map.contains("value") && !map.contains("managedFields"), "{map}");
+    }
+
+    #[test]
+    fn an_event_is_the_line_of_a_report_below_its_step() {
+        let event = StoryEvent::new(2, StoryEventKind::Failure, "fails: no");
+        assert_eq!(event.to_string(), "    fails: no");
+    }
+}

@@ -35,7 +35,7 @@ impl Model {
         let to = one.max(other).clamp(from, newest.max(from));
         let mut changes: Vec<(Became, Option<&Version>, &Version)> = archive
             .between(from, to)
-            .filter_map(|last| {
+            .map(|last| {
                 let then = archive.at(&last.summary.uid, from).filter(|then| !then.is_deletion);
                 let became = match (then, last.is_deletion) {
                     (None, false) => Became::Created,
@@ -43,7 +43,7 @@ impl Model {
                     (Some(_), true) => Became::Deleted,
                     (None, true) => Became::Passing,
                 };
-                Some((became, then, last))
+                (became, then, last)
             })
             .collect();
         changes.sort_by_cached_key(|(_, _, last)| {
