@@ -132,16 +132,13 @@ impl Reconciler for Slices {
             .as_ref()
             .and_then(|spec| spec.selector.clone())
             .unwrap_or_default();
-        let pods = match one_pair(&wanted) {
-            Some(pair) => {
-                let meant = index::by::<Pod>(&self.client, LABEL, pair)?;
-                let meant = meant.in_namespace(namespace).matching(selector(&wanted));
-                self.client.list(&meant).await?
-            }
-            None => {
-                let meant = Query::all().in_namespace(namespace).matching(selector(&wanted));
-                self.client.list::<Pod>(&meant).await?
-            }
+        let pods = if let Some(pair) = one_pair(&wanted) {
+            let meant = index::by::<Pod>(&self.client, LABEL, pair)?;
+            let meant = meant.in_namespace(namespace).matching(selector(&wanted));
+            self.client.list(&meant).await?
+        } else {
+            let meant = Query::all().in_namespace(namespace).matching(selector(&wanted));
+            self.client.list::<Pod>(&meant).await?
         };
         let own = Selector::everything()
             .equals(plan::SERVICE_LABEL, request.name())
