@@ -22,7 +22,10 @@ pub(super) struct Decoded(pub(super) Arc<dyn Target>);
 /// An object in protobuf as JSON; `None` where the bytes are not one of a built-in kind.
 fn read(bytes: &[u8]) -> Option<Value> {
     let envelope = Envelope::open(bytes).ok()?;
-    let (group, version) = envelope.api_version.rsplit_once('/').unwrap_or(("", &envelope.api_version));
+    let (group, version) = envelope
+        .api_version
+        .rsplit_once('/')
+        .unwrap_or(("", &envelope.api_version));
     let kind = Types::builtin().kind(group, version, &envelope.kind)?;
     let mut object = protobuf::decode(kind, envelope.raw).ok()?;
     object["apiVersion"] = envelope.api_version.into();
@@ -82,12 +85,19 @@ mod tests {
             let body = response.into_body().collect().await.unwrap().to_bytes();
             serde_json::from_slice::<Value>(&body).ok()
         };
-        for path in ["/api/v1/namespaces/default", "/api/v1/namespaces", "/api/v1/namespaces/none"] {
+        for path in [
+            "/api/v1/namespaces/default",
+            "/api/v1/namespaces",
+            "/api/v1/namespaces/none",
+        ] {
             let json = ask(path, "application/json").await;
             assert!(json.is_some(), "{path}");
             assert_eq!(ask(path, PROTOBUF).await, json, "{path}");
         }
         let watch = "/api/v1/namespaces?watch=1&timeoutSeconds=1";
-        assert_eq!(ask(watch, "application/vnd.kubernetes.protobuf;stream=watch").await, None);
+        assert_eq!(
+            ask(watch, "application/vnd.kubernetes.protobuf;stream=watch").await,
+            None
+        );
     }
 }

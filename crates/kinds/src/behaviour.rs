@@ -81,6 +81,9 @@ pub trait Behaviour: Sync {
         false
     }
 
+    /// Those of the rules for new and for changed objects that come before what upstream says of metadata.
+    fn validate_before_metadata(&self, _object: &Value, _errors: &mut Errors) {}
+
     /// Everything wrong with a new object, `ObjectMeta`'s own rules excepted.
     fn validate_create(&self, _object: &Value, _errors: &mut Errors) {}
 

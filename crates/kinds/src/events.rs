@@ -149,6 +149,10 @@ impl Behaviour for Event {
 
     fn prepare_update(&self, _update: Update<'_>) {}
 
+    fn validate_before_metadata(&self, object: &Value, errors: &mut Errors) {
+        validate_always(object, EventApi::Events, errors);
+    }
+
     fn validate_create(&self, object: &Value, errors: &mut Errors) {
         validate_always(object, EventApi::Events, errors);
         validate_series(object, errors);

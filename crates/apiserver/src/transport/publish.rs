@@ -102,8 +102,8 @@ impl ApiServer {
             { "op": "replace", "path": "/spec/ports/0/targetPort", "value": port },
         ]);
         if port != USUAL_PORT {
-            let path = format!("{SERVICES}/kubernetes");
-            self.ask(Method::PATCH, &path, "application/json-patch+json", Some(&patch))
+            let service = format!("{SERVICES}/kubernetes");
+            self.ask(Method::PATCH, &service, "application/json-patch+json", Some(&patch))
                 .await;
         }
     }

@@ -209,6 +209,9 @@ impl Patch<'_> {
                 merge_patch::apply(live.clone(), patch, strictly).map_err(|error| refusal(&error))?
             }
             Language::Strategic | Language::Apply => {
+                if let Some(why) = decoded.range_error() {
+                    return Err(syntax(why));
+                }
                 complaints.extend(strict::complaints(&decoded, &[], Some(body)));
                 match resource.ty() {
                     Some(ty) => strategic::apply(live.clone(), patch, ty).map_err(|error| refusal(&error))?,

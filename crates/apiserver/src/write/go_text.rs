@@ -23,29 +23,29 @@ pub(crate) fn json_after_merge(ty: Option<TypeRef<'_>>, value: &Value, patch: &D
 }
 
 /// Puts texts in the place of numbers that were not written as plain integers.
-fn spell_numbers(patch: &Decoded, value: &mut Value, path: &mut String) {
-    let length = path.len();
+fn spell_numbers(patch: &Decoded, value: &mut Value, place: &mut String) {
+    let length = place.len();
     match value {
         Value::Number(_) => {
-            if let Some(text) = patch.number_at(path) {
+            if let Some(text) = patch.number_at(place) {
                 *value = text.into();
             }
         }
         Value::Object(fields) => {
             for (name, value) in fields {
                 if length > 0 {
-                    path.push('.');
+                    place.push('.');
                 }
-                path.push_str(name);
-                spell_numbers(patch, value, path);
-                path.truncate(length);
+                place.push_str(name);
+                spell_numbers(patch, value, place);
+                place.truncate(length);
             }
         }
         Value::Array(items) => {
             for (at, item) in items.iter_mut().enumerate() {
-                let _ = write!(path, "[{at}]");
-                spell_numbers(patch, item, path);
-                path.truncate(length);
+                let _ = write!(place, "[{at}]");
+                spell_numbers(patch, item, place);
+                place.truncate(length);
             }
         }
         _ => {}
@@ -209,7 +209,13 @@ fn write_json(
                 json::write_string(key, text);
                 text.push(b':');
                 let touched = touched.and_then(|touched| touched.get(key));
-                write_json(ty.and_then(|ty| below(ty, key)), value, touched, &moves_below(key), text);
+                write_json(
+                    ty.and_then(|ty| below(ty, key)),
+                    value,
+                    touched,
+                    &moves_below(key),
+                    text,
+                );
             }
             text.push(b'}');
         }

@@ -21,7 +21,10 @@ impl PendingWrite<'_, '_> {
         meta::validate_create(metadata, resource.namespaced, own_strategy(self.call), &mut errors);
         let of_metadata = errors.len();
         let (rules, served) = rules(self.call, object);
-        rules.validate_create(served.as_ref().unwrap_or(object), &mut errors);
+        let checked = served.as_ref().unwrap_or(object);
+        rules.validate_create(checked, &mut errors);
+        let before = errors_before_metadata(rules, checked, &errors[of_metadata..]);
+        errors[..of_metadata + before].rotate_left(of_metadata);
         privileged::check(self.call.server, resource, None, object, &mut errors);
         if resource.is(BuiltInId::CustomResourceDefinitions) {
             move_rule_of_name(&mut errors, of_metadata);
@@ -76,7 +79,10 @@ impl PendingWrite<'_, '_> {
         let before = match (strategy.last_meta_check, subresource) {
             _ if errors.is_empty() => 0,
             (LastMetaCheck::BehindAllRules, _) => all,
-            (LastMetaCheck::BesideTheOthers, _) | (_, Some(_)) => 0,
+            (LastMetaCheck::BesideTheOthers, None) => {
+                errors_before_metadata(rules, checked, &errors[of_metadata..])
+            }
+            (_, Some(_)) => 0,
             (LastMetaCheck::BehindRulesOfNew, None) => of_new(),
             (LastMetaCheck::BeforeRulesOfNew, None) => all - of_new(),
         };
@@ -159,6 +165,16 @@ fn rules<'a>(call: &Call<'a>, object: &Value) -> (&'a dyn Behaviour, Option<Valu
     }
 }
 
+/// How many of the errors of a kind's rules come before those of metadata.
+fn errors_before_metadata(rules: &dyn Behaviour, object: &Value, of_rules: &[FieldError]) -> usize {
+    if of_rules.is_empty() {
+        return 0;
+    }
+    let mut errors = Errors::new();
+    rules.validate_before_metadata(object, &mut errors);
+    errors.len().min(of_rules.len())
+}
+
 /// A custom resource that says it is of another kind is refused under that name.
 fn refuse_other_kinds(resource: &Resource, object: &Value) -> Result<()> {
     let errors = resource
@@ -176,7 +192,10 @@ fn refuse_other_kinds(resource: &Resource, object: &Value) -> Result<()> {
 /// The rule of a definition's name is part of upstream's checks of metadata: right behind what else is wrong with each name.
 fn move_rule_of_name(errors: &mut Errors, of_metadata: usize) {
     let mut rule = of_metadata;
-    for names in [&["metadata.generateName"][..], &["metadata.generateName", "metadata.name"]] {
+    for names in [
+        &["metadata.generateName"][..],
+        &["metadata.generateName", "metadata.name"],
+    ] {
         let is_of_name = |error: &FieldError| names.contains(&error.field.as_str());
         if errors.get(rule).is_some_and(is_of_name) {
             let others = errors[..rule].iter().position(|error| !is_of_name(error));

@@ -415,8 +415,10 @@ fn validate_change(job: &Value, old: &Value, options: Options, errors: &mut Erro
     common::validate_selector_unchanged(job, old, errors);
     validate_template_change(spec, old, &path, errors);
     let mut immutable = |field: &str, print: &dyn Fn(&Value) -> internal::Printed| {
-        if !same(at(spec, &[field]), at(old_spec, &[field])) {
-            let shown = at(spec, &[field]).map_or_else(|| print(&Value::Null), print);
+        let (new, before) = (at(spec, &[field]), at(old_spec, &[field]));
+        // A policy that says nothing is not the same as none.
+        if !same(new, before) || new.is_some() != before.is_some() {
+            let shown = new.map_or_else(|| print(&Value::Null), print);
             errors.push(internal::invalid(&path.child(field), &shown, IMMUTABLE));
         }
     };

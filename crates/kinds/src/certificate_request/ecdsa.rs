@@ -92,7 +92,10 @@ impl Key {
         let (x, y) = coordinates.split_at(curve.bytes);
         let (x, y) = (number(x), number(y));
         let arithmetic = Arithmetic::of(curve);
-        if [x, y].iter().any(|coordinate| !is_less(coordinate, arithmetic.field.value())) {
+        if [x, y]
+            .iter()
+            .any(|coordinate| !is_less(coordinate, arithmetic.field.value()))
+        {
             // Go computes on this curve in assembly, which has words of its own.
             let space = if name == P256.name { " e" } else { "E" };
             return Err(format!("invalid {name}{space}lement encoding"));
@@ -104,7 +107,9 @@ impl Key {
 
     /// Whether a signature, two numbers, is of a message with this digest (FIPS 186-5, section 6.4.2).
     pub(super) fn verifies(&self, digest: &[u8], [r, s]: [&[u8]; 2]) -> bool {
-        let Arithmetic { curve, field, scalars, .. } = &self.arithmetic;
+        let Arithmetic {
+            curve, field, scalars, ..
+        } = &self.arithmetic;
         let is_scalar = |bytes: &[u8]| {
             bytes.len() <= curve.bytes && !is_zero(&number(bytes)) && is_less(&number(bytes), scalars.value())
         };
@@ -116,7 +121,9 @@ impl Key {
         let digest = number(&digest[..digest.len().min(curve.bytes)]);
         let inverse = scalars.invert(&scalars.enter(&number(s)));
         let times = |factor: &Number| scalars.leave(&scalars.multiply(&scalars.enter(factor), &inverse));
-        let [x, _, z] = self.arithmetic.sum_of_multiples(&times(&digest), &times(&r), &self.point);
+        let [x, _, z] = self
+            .arithmetic
+            .sum_of_multiples(&times(&digest), &times(&r), &self.point);
         if is_zero(&z) {
             return false;
         }
@@ -159,7 +166,10 @@ impl Arithmetic {
 
     /// `base · one + point · other`.
     fn sum_of_multiples(&self, one: &Number, other: &Number, point: &Point) -> Point {
-        let [x, y] = self.curve.base.map(|coordinate| self.field.enter(&constant(coordinate)));
+        let [x, y] = self
+            .curve
+            .base
+            .map(|coordinate| self.field.enter(&constant(coordinate)));
         let base = [x, y, self.field.one()];
         let both = self.add(&base, point);
         let mut sum = [Number::default(), self.field.one(), Number::default()];

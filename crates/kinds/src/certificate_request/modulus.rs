@@ -99,8 +99,8 @@ impl Modulus {
         let mut sum = [0; WORDS + 2];
         for factor in &one.0[..words] {
             let mut carry = 0;
-            for at in 0..words {
-                (sum[at], carry) = multiply_add(*factor, other.0[at], sum[at], carry);
+            for (place, word) in sum.iter_mut().zip(&other.0[..words]) {
+                (*place, carry) = multiply_add(*factor, *word, *place, carry);
             }
             (sum[words], sum[words + 1]) = multiply_add(sum[words], 1, carry, 0);
             let factor = sum[0].wrapping_mul(self.negative_inverse);
