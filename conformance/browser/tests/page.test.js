@@ -345,6 +345,7 @@ test("what is told again after a connection that broke is plotted once", async (
 
 test("a fork of the past is another cluster, with a page of its own", async () => {
   await choose("traveller");
+  await page.locator("#detail .line", { hasText: "colour: blue" }).waitFor();
   await page.keyboard.press("[");
   await page.locator("#detail .line", { hasText: "colour: green" }).waitFor();
   await page.getByRole("button", { name: "Fork from here" }).click();

@@ -150,7 +150,7 @@ fn prompt(state: &State) -> Line<'static> {
             Line::styled(text, style(Standing::Bad))
         }
         (Mode::Normal, None) => {
-            let hints = "<enter> open  <esc> back  <d> describe  <y> yaml  <r> reconciles  <c> changes  <l> logs  </> filter  <:> go to  <?> help  <q> quit";
+            let hints = "<enter> open  <d> describe  <y> yaml  <r> reconciles  <c> changes  <l> logs  </> filter  <:> go to  <?> help  <q> quit";
             Line::styled(hints, FAINT)
         }
     }
