@@ -73,6 +73,7 @@ const BESIDE_KUBE: &str = "coming-from-kube-rs.md";
 
 /// The crates that it names, as a project has them that comes from kube.
 const CRATES_OF_KUBE: &str = r#"futures-util = "0.3"
+k8s-openapi = { version = "0.29", default-features = false }
 kube = { version = "5", features = ["derive", "runtime"] }
 schemars = "1"
 serde = { version = "1", features = ["derive"] }
@@ -132,7 +133,7 @@ fn the_chapter_for_users_of_kube_works_in_a_project_that_has_kube() {
     kubewright(&project, "init --domain example.com --project-name lamps", &[]);
     let manifest = fs::read_to_string(project.join("Cargo.toml")).unwrap();
     let (before, behind) = manifest.split_once("[dependencies]\n").unwrap();
-    let manifest = format!("{before}[dependencies]\n{CRATES_OF_KUBE}{behind}");
+    let manifest = format!("{before}[dependencies]\n{CRATES_OF_KUBE}{behind}\n[workspace]\n");
     fs::write(project.join("Cargo.toml"), manifest).unwrap();
     fs::copy(workspace().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
     fs::create_dir_all(project.join("tests")).unwrap();

@@ -64,6 +64,17 @@ impl Terminal {
         }
     }
 
+    /// Waits until it has printed a text; returns what it printed if that does not come about.
+    pub(crate) fn says(&mut self, text: &str) -> Option<String> {
+        while !self.printed[self.from..].contains(text) {
+            match self.lines.recv_timeout(SILENCE) {
+                Ok(line) => self.take(&line),
+                Err(_) => return Some(format!("it did not say {text:?}, but:\n{}", self.printed)),
+            }
+        }
+        None
+    }
+
     fn take(&mut self, line: &str) {
         self.printed.push_str(line);
         self.printed.push('\n');

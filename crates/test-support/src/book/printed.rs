@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// What differs from one run or machine to the next, and what stands in its place in a comparison.
-const CHANCE: [(&str, &str); 9] = [
+const CHANCE: [(&str, &str); 8] = [
     // When it was, in a log.
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "MOMENT"),
     // Who holds a Lease: the machine and a uid.
@@ -22,23 +22,37 @@ const CHANCE: [(&str, &str); 9] = [
     (r"\b(linux|macos)/(x86_64|aarch64)\b", "PLATFORM"),
     // A duration or an age: 660ms, 1.08s, 2m10s. That of cargo stands behind a space and may have minutes: `in 1m 05s`.
     (r"\b(\d+m )?\d+(\.\d+)?(ms|µs|s|m|h|d)(\d+(s|m|h))?\b", "TIME"),
-    // How far a rollout has come whenever one looks.
-    (
-        r"^( +)\d+ of (\d+) (new replicas made|replicas available)$",
-        "${1}N of $2 $3",
-    ),
 ];
 
-static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-    let compiled = |(pattern, instead)| (Regex::new(pattern).expect("a pattern of ours"), instead);
-    CHANCE.into_iter().map(compiled).collect()
+/// Lines that are printed only where something takes long, or beside other programs.
+const PASSING: [&str; 4] = [
+    // What is done takes so long that it is said before its end.
+    r"^… ",
+    // How far a rollout has come whenever one looks, and what holds it up.
+    r"^ +\d+ of \d+ (new replicas made|replicas available)",
+    r"^ +Blocking waiting for file lock",
+    r"^• port \d+ is in use: ",
+];
+
+static CHANCES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let chances = CHANCE.into_iter();
+    chances.map(|(pattern, instead)| (compiled(pattern), instead)).collect()
 });
 
-/// A text without what is another one in the next run: see [`CHANCE`]; and tests in the order of their names, since they end in any order.
+static PASSING_LINES: LazyLock<Vec<Regex>> = LazyLock::new(|| PASSING.into_iter().map(compiled).collect());
+
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of ours")
+}
+
+/// A text without what is another one in the next run: see [`CHANCE`] and [`PASSING`]; and tests in the order of their names, since they
+/// end in any order.
 fn without_chance<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let stays = |line: &&str| !PASSING_LINES.iter().any(|pattern| pattern.is_match(line));
     let mut lines: Vec<String> = lines
+        .filter(stays)
         .map(|line| {
-            PATTERNS.iter().fold(line.to_owned(), |line, (pattern, instead)| {
+            CHANCES.iter().fold(line.to_owned(), |line, (pattern, instead)| {
                 pattern.replace_all(&line, *instead).into_owned()
             })
         })
@@ -146,6 +160,13 @@ mod tests {
         ] {
             assert!(difference(&[shown], printed).is_some(), "{shown}");
         }
+    }
+
+    #[test]
+    fn what_is_said_meanwhile_may_be_missing() {
+        let printed = "… Installing\n✓ Installing: 14 objects (2.2s)\n  0 of 1 replicas available; pod/a: CreateContainerError\n• port 8081 is in use: probes are on 4\n";
+        assert_eq!(difference(&["✓ Installing: 14 objects (192ms)"], printed), None);
+        assert_eq!(difference(&["  0 of 1 new replicas made", "✓ done"], "✓ done"), None);
     }
 
     #[test]
