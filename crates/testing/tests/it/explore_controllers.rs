@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{
     ConfigMap, Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ResourceQuota, Service,
 };
@@ -62,38 +61,6 @@ async fn crashes_of_the_deployment_controller_do_no_harm() {
             .await;
         })
         .step("delete", |env| async move { env.delete::<Deployment>("web").await });
-    let summary = survive(exploration).await;
-    assert!(summary.runs_of(Class::Crash) > 10, "{summary}");
-}
-
-#[kubewright_testing::test]
-async fn crashes_of_the_job_controllers_do_no_harm() {
-    let names = [
-        ControllerName::Job,
-        ControllerName::CronJob,
-        ControllerName::TtlAfterFinished,
-    ];
-    let exploration = explored(names)
-        .step("work", |env| async move {
-            env.apply(
-                "{apiVersion: batch/v1, kind: Job, metadata: {name: sums}, spec: {ttlSecondsAfterFinished: 600,
-                  template: {spec: {restartPolicy: Never, containers: [{name: sum, image: sum}]}}}}",
-            )
-            .await;
-        })
-        .step("forget", |env| async move {
-            env.advance(Duration::from_mins(11)).await;
-        })
-        .step("repeat", |env| async move {
-            env.apply(
-                "{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, spec: {schedule: '0 * * * *',
-                  successfulJobsHistoryLimit: 1, jobTemplate: {spec: {template: {spec: {restartPolicy: Never,
-                  containers: [{name: sum, image: sum}]}}}}}}",
-            )
-            .await;
-            env.advance(Duration::from_mins(65)).await;
-        })
-        .step("end", |env| async move { env.delete::<CronJob>("nightly").await });
     let summary = survive(exploration).await;
     assert!(summary.runs_of(Class::Crash) > 10, "{summary}");
 }
