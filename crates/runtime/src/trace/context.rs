@@ -31,7 +31,7 @@ impl Sampler {
 
     /// One that takes this share of all traces, from 0 to 1; `None` if it is no share.
     pub(crate) fn of(share: f64) -> Option<Self> {
-        (0.0..=1.0).contains(&share).then(|| Sampler {
+        (0.0..=1.0).contains(&share).then_some(Sampler {
             share: (share * (1_u64 << 63) as f64) as u64,
         })
     }
