@@ -79,9 +79,7 @@ impl PendingWrite<'_, '_> {
         let before = match (strategy.last_meta_check, subresource) {
             _ if errors.is_empty() => 0,
             (LastMetaCheck::BehindAllRules, _) => all,
-            (LastMetaCheck::BesideTheOthers, None) => {
-                errors_before_metadata(rules, checked, &errors[of_metadata..])
-            }
+            (LastMetaCheck::BesideTheOthers, None) => errors_before_metadata(rules, checked, &errors[of_metadata..]),
             (_, Some(_)) => 0,
             (LastMetaCheck::BehindRulesOfNew, None) => of_new(),
             (LastMetaCheck::BeforeRulesOfNew, None) => all - of_new(),

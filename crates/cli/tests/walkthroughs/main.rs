@@ -71,44 +71,15 @@ fn the_first_chapter_of_the_book_shows_what_its_reader_sees() {
     assert!(reader.end() >= 10);
 }
 
-/// Runs the script of a chapter in a folder, without kubectl, and returns what it printed.
-fn follow(name: &str, project: &str, folder: &Path) -> String {
-    let tools = tempfile::tempdir().unwrap();
-    symlink(env!("CARGO_BIN_EXE_kubewright"), tools.path().join("kubewright")).unwrap();
-    // Built with the versions of this workspace and beside the projects of other tests, as `walkthroughs/lib.sh` has it.
-    let members = format!("[workspace]\nresolver = \"3\"\nmembers = [\"{project}\"]\n");
-    fs::write(folder.join("Cargo.toml"), members).unwrap();
-    fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    let output = Command::new(workspace().join("walkthroughs").join(name))
-        .current_dir(folder)
-        .env("PATH", path_with(tools.path()))
-        .env("CARGO_TARGET_DIR", workspace().join("target/scaffolds/target"))
-        .env("CARGO_INCREMENTAL", "0")
-        .env("CARGO_PROFILE_DEV_DEBUG", "false")
-        .env("RUSTFLAGS", "-Dwarnings")
-        .env("CARGO_NET_OFFLINE", "true")
-        .output()
-        .unwrap();
-    let (stdout, stderr) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
-    assert!(output.status.success(), "{stdout}\n{stderr}");
-    format!("{stdout}\n{stderr}")
-}
-
 #[test]
 fn the_cronjob_tutorial_of_the_book_from_an_empty_folder_to_the_example() {
     let folder = tempfile::tempdir().unwrap();
-    let printed = follow("cronjob", "cronjob", folder.path());
-    for test in [
-        "test a_sample_is_accepted_and_reconciled ... ok",
-        "test a_sample_is_admitted ... ok",
-        "test v2_and_v1_hold_the_same ... ok",
-    ] {
-        assert!(printed.contains(test), "{test} is missing: {printed}");
-    }
-    let (example, project) = (workspace().join("examples/cronjob"), folder.path().join("cronjob"));
+    let mut reader = Reader::new(folder.path());
+    reader.follow("cronjob.md");
+    reader.follow("cronjob-versions.md");
+    let project = reader.project.clone();
+    assert!(reader.end() >= 3);
+    let example = workspace().join("examples/cronjob");
     let mut files = Vec::new();
     for part in ["PROJECT", "Makefile", "Dockerfile", "config", "src", "tests"] {
         files_below(&example.join(part), &mut files);

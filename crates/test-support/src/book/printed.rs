@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// What differs from one run or machine to the next, and what stands in its place in a comparison.
-const CHANCE: [(&str, &str); 8] = [
+const CHANCE: [(&str, &str); 9] = [
+    // Where a package is that Cargo compiles.
+    (r"^( +Compiling \S+ v\S+) \(.+\)$", "$1 (FOLDER)"),
     // When it was, in a log.
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "MOMENT"),
     // Who holds a Lease: the machine and a uid.
@@ -130,6 +132,10 @@ mod tests {
     fn what_is_different_each_time_may_differ_and_nothing_else() {
         for (shown, printed) in [
             ("✓ Building the operator (660ms)", "✓ Building the operator (1m 04s)"),
+            (
+                "   Compiling web v0.1.0 (/home/me/web)",
+                "   Compiling web v0.1.0 (/tmp/.tmpA/web)",
+            ),
             ("web   2/2   2   2   19s", "web   2/2   2   2   2m3s"),
             (
                 "• runs (embedded (https://127.0.0.1:36613))",
